@@ -41,6 +41,14 @@ def integer(what, value):
     return value
 
 
+def real(what, value):
+    """A number as a float. Raises TypeError for what is none."""
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what}: {shown(value)} is no number")
+    return float(value)
+
+
 def flag(what, value):
     """True or False. Raises TypeError for what is neither."""
     value = plain(value)

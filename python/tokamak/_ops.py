@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _tokamak
-from ._arguments import integer, integers, listed, shown
+from ._arguments import flag, integer, integers, listed
 from ._types import DataType
 from ._values import AnyValue, Handle, Number, Scalar, Size, Tensor, Value, Vector
 
@@ -225,7 +225,8 @@ class Operators(Namespace):
         """Each channel (axis 1, or the last one) normalised over all other axes: the result, the mean and
         1 / deviation. In training the running statistics that are given are moved on in place; else they are what
         normalises."""
-        self._definition._require_tensor("batch_norm", arg)
+        for each in (arg, *(given for given in (weight, bias, running_mean, running_var) if given is not None)):
+            self._definition._require_tensor("batch_norm", each)
         if arg.ndim < 2:
             raise _tokamak.DefinitionError(f"batch_norm: a tensor with {arg.ndim} axes; at least 2 are legal")
         if (running_mean is None) != (running_var is None):
@@ -318,6 +319,8 @@ def _operator(name):
         positional, named = [], {}
         for parameter in row:
             value = bound.arguments[parameter.name]
+            if parameter.theirs == "":
+                flag(f"ops.{name}: {parameter.name}", value)
             if parameter.theirs is None:
                 positional.append(value)
             elif parameter.theirs and value is not None and value is not DataType.Null:

@@ -1,9 +1,9 @@
 """Records: the calls that made a definition, as Python that makes it again."""
 import math
 
-from ._arguments import plain
+from ._arguments import plain, shown
 from ._types import DataType
-from ._values import Handle, Vector
+from ._values import Handle
 
 
 class Records:
@@ -19,15 +19,16 @@ class Records:
     def call(self, head, arguments, compute):
         """compute(), written down as `head(arguments)`; `arguments` is a dictionary whose positional ones have numbers
         for names. What raises is not written down."""
-        self._depth += 1
+        if self._depth > 0:
+            return compute()
+        words = [self._text(value) if isinstance(name, int) else f"{name}={self._text(value)}"
+                 for name, value in arguments.items()]
+        self._depth = 1
         try:
             result = compute()
         finally:
-            self._depth -= 1
-        if self._depth == 0:
-            words = [self._text(value) if isinstance(name, int) else f"{name}={self._text(value)}"
-                     for name, value in arguments.items()]
-            self._lines.append(f"{self._results(result)}fd.{head}({', '.join(words)})")
+            self._depth = 0
+        self._lines.append(f"{self._results(result)}fd.{head}({', '.join(words)})")
         return result
 
     def text(self, name):
@@ -52,13 +53,19 @@ class Records:
         return self._names[id(handle)]
 
     def _text(self, value):
+        value = plain(value)
+        if not isinstance(value, (list, tuple)):
+            return self._word(value)
+        if any(isinstance(each, (list, tuple)) for each in value):
+            raise TypeError("a list of lists is no argument; legal are lists of tensors, scalars and numbers")
+        return f"[{', '.join(map(self._word, value))}]"
+
+    def _word(self, value):
         if isinstance(value, Handle):
             return self._names.get(id(value), repr(value))
         value = plain(value)
-        if isinstance(value, (list, tuple, Vector)):
-            return f"[{', '.join(map(self._text, value))}]"
         if isinstance(value, DataType):
-            return repr(value)
+            return shown(value)
         if isinstance(value, float) and not math.isfinite(value):
             return f"float('{value}')"
-        return repr(value)
+        return shown(value)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from . import _tokamak
-from ._arguments import flag, integer, integers, listed, plain, shown
+from ._arguments import flag, integer, integers, listed, plain, real, shown
 from ._arrays import make_outputs, maker_for, note_written, place_of, require_written_by_hand, strides_of
 from ._compare import difference
 from ._devices import keep_for_parent
@@ -55,7 +55,8 @@ def compute_contiguity(sizes, strides):
 def compute_tensor_descriptor(sizes, strides):
     """compute_contiguity(), and the rank of each axis in memory, 0 the fastest: what define_tensor() takes as
     `contiguity` and `stride_order`."""
-    return _strided(_numbers_of("compute_tensor_descriptor", sizes), _numbers_of("compute_tensor_descriptor", strides))
+    return _strided(integers("compute_tensor_descriptor: sizes", sizes),
+                    integers("compute_tensor_descriptor: strides", strides))
 
 
 class FusionDefinition:
@@ -72,12 +73,11 @@ class FusionDefinition:
     _division = "truediv"  # what `/` is
     _library = "numpy"  # which makes the outputs of calls without arrays
 
-    def __init__(self, id: int | str | None = None, max_length: int = 1024) -> None:
-        if id is not None and not isinstance(id, str):
-            id = integer("FusionDefinition: id", id)
+    def __init__(self, id: object = None, max_length: int = 1024) -> None:
         max_length = integer("FusionDefinition: max_length", max_length)
         self._id = id
-        self._name = "fusion" if id is None else re.sub(r"\W", "_", f"fusion_{id}", flags=re.ASCII)
+        words = "" if id is None else f"_{id if isinstance(id, str) else shown(id)}"
+        self._name = re.sub(r"\W", "_", f"fusion{words}", flags=re.ASCII)
         self._max_length = max_length
         self._begin()
         self._forget_programs()
@@ -441,8 +441,10 @@ class FusionDefinition:
         """Runs and compares each output with its reference, element by element: |output - reference| is at most
         atol + rtol * |reference|; both are the square root of the type's epsilon by default, and 0 for integers.
         `options`: those of execute(). Raises tokamak.Error for the first output that differs."""
+        rtol, atol = (None if each is None else real(f"validate: {name}", each)
+                      for name, each in (("rtol", rtol), ("atol", atol)))
+        references = listed("validate: reference_outputs", reference_outputs)
         outputs = self.execute(inputs, **options)
-        references = list(reference_outputs)
         if len(references) != len(outputs):
             raise _tokamak.Error(f"validate: {len(references)} references for {len(outputs)} outputs")
         for i, (output, reference) in enumerate(zip(outputs, references)):

@@ -1,5 +1,6 @@
 #include "base/require.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -52,7 +53,10 @@ ErrorNote::ErrorNote(const void* describe, Writer writer, Placer placer)
 
 ErrorNote::~ErrorNote() { innermost_note = outer_; }
 
-Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)), text_(message_) {
+Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {
+  // (what() ends at the first zero, which may be in a name that is quoted.)
+  std::ranges::replace(message_, '\0', '?');
+  text_ = message_;
   for (const ErrorNote* note = innermost_note; note != nullptr; note = note->outer_) {
     if (place_.line == 0 && note->placer_ != nullptr) place_ = note->placer_(note->describe_);
     const std::string text = note->writer_(note->describe_);

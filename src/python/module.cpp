@@ -337,14 +337,12 @@ void requireInside(const OutputLayout& layout) {
   const int64_t bytes = sizeOf(layout.dtype);
   __extension__ using Wide = __int128;
   Wide end = layout.offset;
-  bool is_empty = false;
+  if (std::ranges::find(layout.sizes, 0) != layout.sizes.end()) return;
   for (size_t i = 0; i < layout.sizes.size(); ++i) {
-    is_empty = is_empty || layout.sizes[i] == 0;
     end += Wide{layout.sizes[i] - 1} * layout.strides[i] * bytes;
-    TK_REQUIRE(is_empty || end <= layout.bytes, Definition, "Array: axis {} ends beyond the {} bytes", i, layout.bytes);
+    TK_REQUIRE(end <= layout.bytes, Definition, "Array: axis {} ends beyond the {} bytes", i, layout.bytes);
   }
-  TK_REQUIRE(is_empty || end + bytes <= layout.bytes, Definition, "Array: the last element ends beyond the {} bytes",
-             layout.bytes);
+  TK_REQUIRE(end + bytes <= layout.bytes, Definition, "Array: the last element ends beyond the {} bytes", layout.bytes);
 }
 
 OutputLayout layoutFrom(const nb::tuple& told) {

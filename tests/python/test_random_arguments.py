@@ -61,11 +61,21 @@ class Raises:
 REFUSED = {
     "a list in itself": (TypeError, "a list of lists", lambda fd, x, s: fd.ops.add(x, loop)),
     "a deep list": (TypeError, "a list of lists", lambda fd, x, s: fd.ops.sum(x, deep)),
-    "a deep list as a type": (TypeError, "a list is no type", lambda fd, x, s: fd.define_tensor([-1], dtype=deep)),
-    "a deep list as an axis": (TypeError, "a list is no integer", lambda fd, x, s: fd.ops.size(x, deep)),
-    "a deep list as an entry": (TypeError, "a list is no integer", lambda fd, x, s: fd.ops.at(deep, 0)),
-    "a deep list as a name": (TypeError, "a list is no integer", lambda fd, x, s: FusionDefinition(deep)),
+    "a deep list as a type": (TypeError, "a list of lists", lambda fd, x, s: fd.define_tensor([-1], dtype=deep)),
+    "a deep list as an axis": (TypeError, "a list of lists", lambda fd, x, s: fd.ops.size(x, deep)),
+    "a deep list as an entry": (TypeError, "a list of lists", lambda fd, x, s: fd.ops.at(deep, 0)),
     "what has no repr()": (TypeError, "a Raises is no type", lambda fd, x, s: fd.define_scalar(Raises(), Raises())),
+    "a deep list for what changes nothing": (TypeError, "a list of lists",
+                                             lambda fd, x, s: fd.ops.cat([x], manual_padding=deep)),
+    "a number for what changes nothing": (TypeError, "manual_padding: True and False are legal, not 3",
+                                          lambda fd, x, s: fd.ops.cat([x], manual_padding=3)),
+    "a list in itself for what is not looked at": (TypeError, "a list of lists",
+                                                   lambda fd, x, s: fd.ops.randn_like(x, rng_offset=loop)),
+    "a number as running statistics": (TypeError, "ops.batch_norm takes a tensor, not a float",
+                                       lambda fd, x, s: fd.ops.batch_norm(x, running_mean=1.0, running_var=x)),
+    "a list as a tolerance": (TypeError, "rtol: ['a'] is no number",
+                              lambda fd, x, s: closed(fd, x).validate([], [], rtol=["a"])),
+    "a name with a zero": (DefinitionError, "?: no op has this name", lambda fd, x, s: fd._native.call("\0", [], {})),
     "half a surrogate pair": (ValueError, "surrogates", lambda fd, x, s: fd.ops.add(x, "\ud800")),
     "a type of NumPy": (TypeError, "is no argument of an op", lambda fd, x, s: fd.ops.add(x, np.dtype("f4"))),
     "contiguity as a text": (TypeError, "contiguity: a list is legal here, not 'ab'",
@@ -114,6 +124,10 @@ def closed(fd, x):
     return fd
 
 
+def test_arrays_without_elements_need_no_memory():
+    assert own(("own", 0, 0, 0, "f32", [3, 0], [4, 1])).shape == (3, 0)
+
+
 @pytest.mark.parametrize("what", REFUSED)
 def test_is_refused(what):
     kind, words, call = REFUSED[what]
@@ -121,6 +135,10 @@ def test_is_refused(what):
     x, s = fd.define_tensor([-1, 4]), fd.define_scalar(DataType.Int)
     with pytest.raises(kind, match=re.escape(words)):
         call(fd, x, s)
+
+
+def test_a_name_may_be_anything():
+    assert FusionDefinition(deep).fusion_ir().startswith("fusion fusion_a_list(")
 
 
 def test_numbers_and_lists_of_numpy_are_taken():
