@@ -102,7 +102,7 @@ lost = FusionDefinition().define_tensor([-1, 4])
 """
 SCHEDULED = DEFINING + """\
 t = x * 2
-r = fd.ops.sum(t + y, 1)
+r = fd.ops.sum(t + y)
 fd.add_output(t)
 fd.add_output(r)
 fd.__exit__(None, None, None)
@@ -170,7 +170,7 @@ FITTING = {
     "device": ["None", "'cpu'", "'cuda'", "'cpu:0'", "0"], "array": ARRAYS, "inputs": [], "layout": LAYOUTS,
     "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'", "'cache_after'", "'merge'"],
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
-    "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
+    "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"], "references": ["[A + B * 2, A.sum(1)]", "[A]", "[A, A]"],
 }
 # Parameters by their names, where nothing else tells what they take.
 BY_NAME = {"tensor": "tensor", "arg": "tensor", "axis": "integer", "dim": "integer", "pos": "integer",
@@ -179,7 +179,7 @@ BY_NAME = {"tensor": "tensor", "arg": "tensor", "axis": "integer", "dim": "integ
            "cache_op": "cache", "memory_type": "memory", "best_effort": "flag", "propagate_padding": "flag",
            "shape": "integers", "sizes": "integers", "strides": "integers", "contiguity": "flags", "dtype": "type",
            "is_cpu": "flag", "stride_order": "integers", "static_sizes": "flag", "array": "array", "value": "scalar",
-           "output": "tensor", "alias_input": "tensor", "inputs": "inputs", "reference_outputs": "inputs",
+           "output": "tensor", "alias_input": "tensor", "inputs": "inputs", "reference_outputs": "references",
            "device": "device", "out": "inputs", "id": "integer", "max_length": "integer", "input": "tensor",
            "shape_": "scalars", "index": "integer", "vector": "scalars"}
 # Parameters of what C++ has, in their order.
@@ -191,7 +191,7 @@ OF_MODULE = {
         "fd.output": ["tensor", "integers"], "fd.update": ["tensor", "tensor"], "fd.text": [], "fd.cast": ["scalar", "typename"],
         "fd.command": ["callable", "named"], "fd.drop_schedule": [], "fd.scheduled_text": [], "fd.scheduled_tensor": ["tensor"],
         "fd.scheduled_tensors": [], "fd.loops": ["tensor"], "fd.may_be_inlined": ["tensor"], "fd.is_reduction": ["tensor"],
-        "_tokamak.callables": [], "_tokamak.device_of": ["inputs"], "_tokamak.open_cuda": ["integer"], "x.__str__": []},
+        "_tokamak.callables": [], "_tokamak.device_of": ["inputs"], "_tokamak.open_cuda": ["integer"], "_tokamak.open_cpu": ["integer"], "x.__str__": []},
     "compiled": {
         "_tokamak.Compiled": ["native", "opened", "flag"], "Array": ["opened", "layout", "integer"],
         "own.__dlpack__": [], "own.__dlpack_device__": [], "own.__repr__": [], "program.try_execute": ["inputs", "inputs"],
@@ -469,8 +469,9 @@ def main():
         return 0
     began = time.monotonic()
     names = list(dict.fromkeys(each.name.strip() for _, each in chosen(arguments.functions)))
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        parts = list(pool.map(lambda job: run_all(arguments, names[job::arguments.jobs]), range(arguments.jobs)))
+    jobs = min(arguments.jobs, len(names))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        parts = list(pool.map(lambda job: run_all(arguments, names[job::jobs]), range(jobs)))
     failures = sorted(each for failed, _ in parts for each in failed)
     worked = {number: count for _, counts in parts for number, count in counts.items()}
     all_ = functions()
