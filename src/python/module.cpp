@@ -16,13 +16,12 @@
 
 #include "base/error.h"
 #include "base/require.h"
-#include "define/callables.h"
-#include "define/op_reference.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
 #include "python/compiled.h"
 #include "python/heuristics.h"
 #include "python/known_sizes.h"
+#include "python/op_table.h"
 #include "python/own_array.h"
 #include "python/unlocked.h"
 #include "tools/process.h"
@@ -335,11 +334,10 @@ void requireInside(const OutputLayout& layout) {
                  layout.bytes >= 0 && layout.offset >= 0,
              Definition, "Array: a size, a stride, the bytes or the offset are negative");
   const int64_t bytes = sizeOf(layout.dtype);
-  __extension__ using Wide = __int128;
-  Wide end = layout.offset;
+  __int128 end = layout.offset;
   if (std::ranges::find(layout.sizes, 0) != layout.sizes.end()) return;
   for (size_t i = 0; i < layout.sizes.size(); ++i) {
-    end += Wide{layout.sizes[i] - 1} * layout.strides[i] * bytes;
+    end += static_cast<__int128>(layout.sizes[i] - 1) * layout.strides[i] * bytes;
     TK_REQUIRE(end <= layout.bytes, Definition, "Array: axis {} ends beyond the {} bytes", i, layout.bytes);
   }
   TK_REQUIRE(end + bytes <= layout.bytes, Definition, "Array: the last element ends beyond the {} bytes", layout.bytes);
@@ -465,46 +463,6 @@ void bindPrograms(nb::module_& m) {
            })
       .def("kernel_texts", [](const PythonCall& it, bool is_cuda) { return listOf(it.kernelTexts(is_cuda)); })
       .def("run", [](PythonCall& it, const nb::list& outputs, LastCall& last) { it.run(objectsOf(outputs), last); });
-}
-
-// --- the table of what can be called ---
-
-nb::str textOf(std::string_view words) { return nb::str(words.data(), words.size()); }
-
-// What a parameter is when it is left out; types by their names.
-nb::object fallbackOf(const FieldValue& value) {
-  const auto object = [](const auto& it) -> nb::object {
-    using Form = std::decay_t<decltype(it)>;
-    if constexpr (std::is_same_v<Form, int64_t> || std::is_same_v<Form, bool> || std::is_same_v<Form, double>)
-      return nb::cast(it);
-    if constexpr (std::is_same_v<Form, std::string>) return textOf(it);
-    if constexpr (std::is_same_v<Form, EnumValue>) return textOf(it.name());
-    if constexpr (std::is_same_v<Form, DataType>) return textOf(dataTypeName(it));
-    if constexpr (std::is_same_v<Form, std::vector<int64_t>> || std::is_same_v<Form, std::vector<bool>>)
-      return nb::tuple(nb::cast(it));
-    return nb::none();
-  };
-  return std::visit(object, value);
-}
-
-nb::dict callablesOf() {
-  nb::dict all;
-  for (const Callable& each : allCallables()) {
-    nb::list parameters;
-    for (const Parameter& it : each.parameters)
-      parameters.append(
-          nb::make_tuple(textOf(it.name), it.is_required, textOf(argumentKindName(it.kind)), fallbackOf(it.fallback)));
-    const OpReference* const reference = findReference(each.name);
-    nb::list results;
-    if (reference != nullptr)
-      for (const std::string_view name : exampleResults(*reference)) results.append(textOf(name));
-    nb::dict described;
-    described["parameters"] = parameters;
-    described["results"] = results;
-    described["meaning"] = textOf(reference == nullptr ? std::string_view() : reference->meaning);
-    all[textOf(each.name)] = described;
-  }
-  return all;
 }
 
 // --- the command line ---
