@@ -62,7 +62,7 @@ add_custom_command(OUTPUT ${stubs}
     -o ${package}/_tokamak.pyi -p ${PROJECT_SOURCE_DIR}/cmake/python_errors.pattern
   COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python ${Python_EXECUTABLE} -B
     ${PROJECT_SOURCE_DIR}/scripts/python_stubs.py ${package}
-  DEPENDS tokamak_python ${PYTHON_FILES} ${PROJECT_SOURCE_DIR}/scripts/python_stubs.py
+  DEPENDS tokamak_python ${package_sources}/_ops.py ${PROJECT_SOURCE_DIR}/scripts/python_stubs.py
     ${PROJECT_SOURCE_DIR}/cmake/python_errors.pattern VERBATIM)
 add_custom_target(tokamak_python_package ALL DEPENDS ${stubs})
 

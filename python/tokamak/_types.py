@@ -51,5 +51,6 @@ def data_type_of(dtype):
         return dtype
     name = str(dtype).removeprefix("torch.")
     if name not in _BY_NUMPY_NAME:
-        raise NotImplementedError(f"{shown(dtype)} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")
+        name = name if name.isidentifier() else shown(dtype)
+        raise NotImplementedError(f"{name} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")
     return _BY_NUMPY_NAME[name]

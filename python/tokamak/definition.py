@@ -487,19 +487,19 @@ class FusionDefinition:
 
     # --- looking inside ---
 
-    def id(self):
+    def id(self) -> object:
         """What the constructor was given as `id`."""
         return self._id
 
-    def inputs(self):
+    def inputs(self) -> list[Tensor | Scalar]:
         """The input tensors and scalars, in the order in which calls take them."""
         return [each for each in self._inputs if not any(each is seed for seed in self._seed or ())]
 
-    def outputs(self):
+    def outputs(self) -> list[Tensor]:
         """The tensors that calls give, in that order."""
         return list(self._outputs)
 
-    def extents(self):
+    def extents(self) -> list[Scalar]:
         """The sizes of input tensors that are symbols, as scalars: tensor by tensor, axis by axis."""
         return [self._wrap(self._native.size(tensor._value, axis)) for tensor, axis in self._symbolic_axes]
 

@@ -1,5 +1,6 @@
 """Parameters of the library's schedules, as objects whose fields a user may edit."""
 from . import _tokamak
+from ._arguments import shown
 
 
 def _field(name, is_flag, says):
@@ -8,9 +9,9 @@ def _field(name, is_flag, says):
 
     def put(self, value):
         if is_flag and not isinstance(value, bool):
-            raise TypeError(f"{type(self).__name__}: {name} is True or False, not {value!r}")
+            raise TypeError(f"{type(self).__name__}: {name} is True or False, not {shown(value)}")
         if not is_flag and (isinstance(value, bool) or not isinstance(value, int)):
-            raise TypeError(f"{type(self).__name__}: {name} is an int, not {value!r}")
+            raise TypeError(f"{type(self).__name__}: {name} is an int, not {shown(value)}")
         if not -2**63 <= value < 2**63:
             raise ValueError(f"{type(self).__name__}: {name} is {value}, which does not fit 64 bits")
         self._chosen.set(name, value)
@@ -18,7 +19,7 @@ def _field(name, is_flag, says):
     return property(get, put, doc=f"{says[0].upper()}{says[1:]}.")
 
 
-class _ScheduleParameters:
+class ScheduleParameters:
     """Fields are those that the kernel depends on, and others are refused. Numbers that are legal for no kernel are
     refused when they are applied; those that are not legal for this one are lowered then."""
 
@@ -48,8 +49,8 @@ class _ScheduleParameters:
 
 def _class_of(name, is_cuda, doc):
     fields = {field[0]: _field(*field) for field in _tokamak.parameters_of(is_cuda)}
-    return type(name, (_ScheduleParameters,),
-                {"__slots__": (), "__module__": __name__, "__doc__": f"{doc} {_ScheduleParameters.__doc__}", **fields})
+    return type(name, (ScheduleParameters,),
+                {"__slots__": (), "__module__": __name__, "__doc__": f"{doc} {ScheduleParameters.__doc__}", **fields})
 
 
 CpuScheduleParameters = _class_of("CpuScheduleParameters", False, "What a schedule for a processor is made from.")
@@ -74,7 +75,7 @@ class SchedulerHyperParameters:
 
     def __setattr__(self, name, value):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"SchedulerHyperParameters: {name} is an int, not {value!r}")
+            raise TypeError(f"SchedulerHyperParameters: {name} is an int, not {shown(value)}")
         if value < 1:
             raise ValueError(f"SchedulerHyperParameters: {name} is {value}; legal are 1 and more")
         object.__setattr__(self, name, value)

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from . import _tokamak
 from ._arguments import integer, listed, plain, shown
 from ._devices import CPU, CUDA, open_device
 from ._ops import Namespace
 from .definition import Tensor
-from .heuristics import SchedulerHyperParameters, parameters_for
+from .heuristics import SchedulerHyperParameters, ScheduleParameters, parameters_for
 
 
 class _Names(enum.Enum):
@@ -275,8 +276,8 @@ class ScheduleOperators(Namespace):
     def _target(self, device):
         """What a schedule is for: by default the device of the call that runs schedule(), else the processor."""
         place = (CPU, 0) if self._call is None else self._call[0]
-        if device not in (None, "cpu", "cuda"):
-            raise ValueError(f"sched: device is 'cpu' or 'cuda', not {device!r}")
+        if not (device is None or isinstance(device, str) and device in ("cpu", "cuda")):
+            raise ValueError(f"sched: device is 'cpu' or 'cuda', not {shown(device)}")
         if device == "cpu":
             place = CPU, 0
         if device == "cuda" and place[0] != CUDA:
@@ -293,7 +294,7 @@ class ScheduleOperators(Namespace):
         reason = _NEVER[kind] if kind in _NEVER else self._verdicts(device)[kind]
         return None if reason is None else f"{kind.value}: {reason}"
 
-    def can_schedule(self, scheduler_type, *, device=None):
+    def can_schedule(self, scheduler_type: SchedulerType, *, device: str | None = None) -> tuple[bool, str]:
         """Whether the definition is a kernel of this kind, and what is against it: (True, "") or (False, reason).
 
         `device`: 'cpu' or 'cuda', an H200 where the call is not on a GPU; by default that of the call that runs
@@ -301,7 +302,7 @@ class ScheduleOperators(Namespace):
         reason = self._reason(scheduler_type, device)
         return reason is None, reason or ""
 
-    def find_compatible_schedulers(self, *, device=None):
+    def find_compatible_schedulers(self, *, device: str | None = None) -> list[SchedulerType]:
         """The kinds of kernel that the definition is. The first one is what schedule() with parameters takes. Empty
         where the definition is no single kernel."""
         return [kind for kind, reason in self._verdicts(device).items() if reason is None]
@@ -318,7 +319,7 @@ class ScheduleOperators(Namespace):
             raise _tokamak.ScheduleError(f"Could not schedule fusion with the SchedulerType: {kinds[-1].value}: "
                                          f"{verdicts[kinds[-1]]}")
 
-    def schedule(self, scheduler_type=None, *, device=None):
+    def schedule(self, scheduler_type: SchedulerType | None = None, *, device: str | None = None) -> None:
         """Gives all tensors the library's schedule for a kernel of this kind, or, without one, that of the parameters
         which a compute_..._heuristics() made last. Raises ScheduleError where that cannot be, or where a tensor has
         a schedule."""
@@ -340,24 +341,24 @@ class ScheduleOperators(Namespace):
     def _apply(self, chosen):
         _tokamak.apply_parameters(self._definition._native, chosen)
 
-    def compute_pointwise_heuristics(self, *, device=None):
+    def compute_pointwise_heuristics(self, *, device: str | None = None) -> ScheduleParameters:
         """The parameters of a kernel without reductions, which schedule() applies: an object to edit. Raises
         ScheduleError with the reason for any other kernel."""
         self._require_kind([SchedulerType.pointwise], device)
         self._chosen = self._choose(device)
         return parameters_for(self._chosen)
 
-    def compute_reduction_heuristics(self, *, device=None):
+    def compute_reduction_heuristics(self, *, device: str | None = None) -> ScheduleParameters:
         """The same for a kernel with reductions, persistent or not."""
         self._require_kind([SchedulerType.inner_persistent, SchedulerType.outer_persistent,
                             SchedulerType.inner_outer_persistent, SchedulerType.reduction], device)
         self._chosen = self._choose(device)
         return parameters_for(self._chosen)
 
-    def compute_matmul_heuristics(self):
+    def compute_matmul_heuristics(self) -> NoReturn:
         """Raises NotImplementedError."""
         raise NotImplementedError(f"sched.compute_matmul_heuristics: {_NEVER[SchedulerType.matmul]}")
 
-    def schedule_hyperparameters(self):
+    def schedule_hyperparameters(self) -> SchedulerHyperParameters:
         """The definition's SchedulerHyperParameters, to edit and to read."""
         return self._hyperparameters
