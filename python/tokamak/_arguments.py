@@ -50,11 +50,11 @@ def real(what, value):
 
 
 def flag(what, value):
-    """True or False. Raises TypeError for what is neither."""
+    """True or False, also as 1 or 0. Raises TypeError for what is neither."""
     value = plain(value)
-    if not isinstance(value, bool):
+    if not isinstance(value, int) or value not in (0, 1):
         raise TypeError(f"{what}: True and False are legal, not {shown(value)}")
-    return value
+    return bool(value)
 
 
 def integers(what, values):

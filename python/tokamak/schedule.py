@@ -100,6 +100,11 @@ def _is(value, kind, what):
     return value
 
 
+def _selected_types(types):
+    """A list of parallel types, also from a set, as scripts have one."""
+    return sorted(types, key=str) if isinstance(types, (set, frozenset)) else listed("sched: selected types", types)
+
+
 class ScheduleOperators(Namespace):
     """The schedule commands of a definition: fd.sched.split(y, 0, 128), and fd.execute() runs exactly these loops.
 
@@ -223,7 +228,7 @@ class ScheduleOperators(Namespace):
                          selected_parallel_types: Sequence[ParallelType] = (), propagate_padding: bool = True) -> None:
         """Loops that stand for the same axes as this tensor's get their parallel types, of its first `pos` loops."""
         types = [_is(each, ParallelType, "a parallel type").value
-                 for each in listed("sched: selected types", selected_parallel_types)]
+                 for each in _selected_types(selected_parallel_types)]
         named = {"position": _is(pos, int, "a position"), **self._selection(selected_tensors)}
         if types:
             named["types"] = ", ".join(types)
