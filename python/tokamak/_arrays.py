@@ -53,7 +53,8 @@ def require_written_by_hand(arrays):
         return
     for each in arrays:
         if isinstance(each, torch.Tensor) and each.requires_grad and each.is_leaf:
-            raise _tokamak.BindError("a leaf tensor that requires a gradient is not written in place; give its detach()")
+            raise _tokamak.BindError("a leaf tensor that requires a gradient is not written in place; "
+                                     "give its detach()")
 
 
 def place_of(inputs, device):

@@ -1,12 +1,14 @@
 """fuse: functions over arrays, compiled when they are called."""
 import functools
 import inspect
+import re
 import threading
 import warnings
 
 from . import _tokamak
+from ._arguments import shown
 from ._arrays import _root, strides_of
-from ._pytree import flatten, unflatten
+from ._pytree import Constant, flatten, typed, unflatten
 from ._traced_array import TracedArray
 from ._tracing import Number, Trace, _Captured, is_tracing
 from .definition import _strided
@@ -26,7 +28,8 @@ def fuse(function=None, *, static_argnames=(), static_sizes=False):
     The function is run once with arrays that have a shape and a type but no elements; tokamak.numpy has functions for
     them, and NumPy's own work, too. It takes and gives arrays, numbers, and tuples, lists and dictionaries of these;
     other arguments, and those in `static_argnames`, are constants that calls are told apart by. Arrays that it knows by
-    itself, as a global or a closure, are taken as they are at each call.
+    itself, as a global or a closure, are those of its first run: calls see what is written into them, but not another
+    array under the same name, nor what Python computed from one.
 
     Sizes and numbers stay symbols: another size or number compiles nothing anew, unless Python asked for it (a loop's
     length, the truth of n > 4), another number of axes is there, or an axis of one element. `static_sizes`: each size
@@ -41,14 +44,17 @@ class Fused:
     """A function that calls compile; see fuse()."""
 
     def __init__(self, function, static_argnames=(), static_sizes=False, stride_orders=None):
+        if not callable(function):
+            raise TypeError(f"fuse takes a function, not {shown(function)}")
         self._function = function
+        self._name = getattr(function, "__name__", type(function).__name__)
         self._static = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
         self._static_sizes = static_sizes
         self._stride_orders = stride_orders  # of outputs; None: like the inputs that they follow
         self._signature = inspect.signature(function) if self._static else None  # which not all functions have
         unknown = self._static - set(self._signature.parameters if self._static else ())
         if unknown:
-            raise ValueError(f"static_argnames: {function.__name__} has no argument {', '.join(sorted(unknown))}")
+            raise ValueError(f"static_argnames: {self._name} has no argument {', '.join(sorted(unknown))}")
         self._lock = threading.RLock()
         self._tells_numbers = False  # apart by their values: some answer depended on one
         self._known = {}  # by what calls look like, exactly
@@ -66,7 +72,7 @@ class Fused:
         try:
             entry = self._known.get(key)
         except TypeError:
-            raise TypeError(f"{self._function.__name__}: an argument that is no array, number or list of these has to "
+            raise TypeError(f"{self._name}: an argument that is no array, number or list of these has to "
                             "be hashable, as calls are told apart by it") from None
         if entry is None:
             entry = self._find(key, leaves)
@@ -80,7 +86,10 @@ class Fused:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self):
-        return f"<fused {self._function.__qualname__}, {len(self.programs)} programs>"
+        return f"<fused {self._name}, {len(self.programs)} programs>"
+
+    def __reduce__(self):
+        return self.__qualname__  # as functions are: by their names
 
     @property
     def programs(self):
@@ -99,7 +108,7 @@ class Fused:
         if self._static:
             bound = self._signature.bind(*args, **kwargs)
             args, kwargs = (), bound.arguments
-            fixed = tuple((name, kwargs[name]) for name in kwargs if name in self._static)
+            fixed = tuple((name, typed(kwargs[name]), kwargs[name]) for name in kwargs if name in self._static)
             rest = {name: value for name, value in kwargs.items() if name not in self._static}
         else:
             fixed, rest = (), kwargs
@@ -123,16 +132,17 @@ class Fused:
         arrays = [each for each in leaves if type(each) not in (int, float)]
         library = _root(arrays[0]) if arrays else "numpy"
         shared = (key[0], library, *map(self._shared_look, leaves))
+        entry = self._fitting(shared, leaves)
+        if entry is None:
+            made = self._traced(library, leaves, key[0])  # without the lock: it runs what anybody wrote
+            with self._lock:
+                entry = self._fitting(shared, leaves)  # another thread may have been faster
+                if entry is None:
+                    entry = made
+                    self._entries.setdefault(shared, []).append(made)
+                    self._note_many()
         with self._lock:
-            entries = self._entries.setdefault(shared, [])
-            for entry in entries:
-                if entry.fits(leaves):
-                    break
-            else:
-                entry = self._traced(library, leaves, key[0])
-                entries.append(entry)
-                self._note_many()
-            if entry.trace.guards and not self._tells_numbers and any(type(each) in (int, float) for each in leaves):
+            if not self._tells_numbers and entry.asks_numbers(leaves):
                 self._tells_numbers = True
                 self._known.clear()
                 return entry  # whose key says too little
@@ -141,11 +151,16 @@ class Fused:
             self._known[key] = entry
         return entry
 
+    def _fitting(self, shared, leaves):
+        with self._lock:
+            entries = list(self._entries.get(shared, ()))
+        return next((entry for entry in entries if entry.fits(leaves)), None)
+
     def _note_many(self):
         count = len(self.programs)
         if count % _MANY_PROGRAMS == 0:
-            warnings.warn(f"{self._function.__qualname__} has {count} programs, one for each answer that Python asked "
-                          f"for: {self._function.__name__}.programs lists them", RuntimeWarning, stacklevel=4)
+            warnings.warn(f"{self._name} has {count} programs, one for each answer that Python asked "
+                          f"for: {self._name}.programs lists them", RuntimeWarning, stacklevel=4)
 
     def _shared_look(self, leaf):
         if type(leaf) in (int, float):
@@ -156,15 +171,16 @@ class Fused:
         return str(leaf.dtype), sizes, _order_of(leaf)
 
     def _traced(self, library, leaves, structure):
-        trace = Trace(self._function.__name__, library, self._static_sizes)
+        trace = Trace(re.sub(r"\W", "_", self._name, flags=re.ASCII), library, self._static_sizes)
         arguments = [trace.number_argument(each, i) if type(each) in (int, float) else trace.array_argument(each, i)
                      for i, each in enumerate(leaves)]
         given = iter(arguments)
         args, kwargs = unflatten(structure[0], given), unflatten(structure[1], given)
         with trace:
-            result = self._function(*args, **kwargs, **dict(structure[2]))
+            result = self._function(*args, **kwargs, **{name: value for name, _, value in structure[2]})
             outputs = []
             returned = flatten(result, outputs, _is_result)
+            _require_values(returned, self._name)
             outputs = [trace.capture(each) if not isinstance(each, (TracedArray, Number)) else each for each in outputs]
             orders = self._stride_orders or [None] * len(outputs)
             trace.finish([(each, order) for each, order in zip(outputs, orders) if isinstance(each, TracedArray)])
@@ -196,11 +212,19 @@ class _Entry:
         known = self._known(leaves)
         return all(_is_same(known.evaluate(value), number) for value, number in self.trace.guards)
 
-    def _known(self, leaves):
+    def asks_numbers(self, leaves):
+        """Whether some answer depended on a number that is an argument."""
+        if not any(type(each) in (int, float) for each in leaves):
+            return False
+        known = self._known(leaves, with_numbers=False)
+        return any(known.evaluate(value) is None for value, _ in self.trace.guards)
+
+    def _known(self, leaves, with_numbers=True):
         known = _tokamak.KnownSizes(self.trace.definition._native)
         for made, source in zip(self.trace.definition._inputs, self._inputs(leaves)):
             if type(source) in (int, float):
-                known.bind_number(made._value, source)
+                if with_numbers:
+                    known.bind_number(made._value, source)
             else:
                 known.bind(made._value, list(source.shape))
         return known
@@ -217,6 +241,20 @@ class _Entry:
         known = self._known(leaves) if any(each is not None for each in self._numbers) else None
         values = [next(arrays) if each is None else known.evaluate(each) for each in self._numbers]
         return unflatten(self._returned, iter(values))
+
+
+def _require_values(structure, name):
+    """Results are arrays, numbers and what holds these, or plain constants."""
+    if structure == "leaf":
+        return
+    kind, parts = structure
+    if kind is Constant:
+        if isinstance(parts[1], (set, frozenset)) or hasattr(parts[1], "__next__"):
+            raise TypeError(f"{name}: arrays and numbers, and tuples, lists and dictionaries of them, are given back; "
+                            f"not {shown(parts[1])}")
+        return
+    for each in parts:
+        _require_values(each[1] if kind is dict else each, name)
 
 
 def _is_same(a, b):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 from . import _tokamak
 from ._arguments import flag, integer, integers, listed
 from ._types import DataType
-from ._values import AnyValue, Handle, Number, Scalar, Size, Tensor, Value, Vector
+from ._values import AnyValue, Number, Scalar, Size, Tensor, Value, Vector
 
 if TYPE_CHECKING:
     from .definition import FusionDefinition
@@ -215,8 +215,9 @@ class Operators(Namespace):
         definition = self._definition
         if seed is None:
             seed, offset = definition._seed_of_calls()
-        return definition._call(name, [listed(f"ops.{name}: shape", shape)], {"seed": seed, "offset": 0 if offset is None else offset,
-                                                      "number": number, "dtype": dtype})
+        sizes = listed(f"ops.{name}: shape", shape)
+        return definition._call(name, [sizes], {"seed": seed, "offset": 0 if offset is None else offset,
+                                                 "number": number, "dtype": dtype})
 
     def batch_norm(self, arg: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
                    running_mean: Tensor | None = None, running_var: Tensor | None = None, momentum: Number = 0.1,

@@ -17,7 +17,7 @@ class Promotion:
     """The rules of one library: "numpy", "torch" or "jax"; those of others are NumPy's."""
 
     def __init__(self, library):
-        self.library = library if library in ("torch", "jax") else "numpy"
+        self.library = "jax" if library == "jaxlib" else library if library in ("torch", "jax") else "numpy"
         self.floating = DataType.Double if self.library == "numpy" else DataType.Float  # of numbers and quotients
         self.integer = DataType.Int32 if self.library == "jax" else DataType.Int
 

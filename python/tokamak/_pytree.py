@@ -13,7 +13,7 @@ def flatten(value, leaves, is_leaf):
         return dict, tuple([(key, flatten(each, leaves, is_leaf)) for key, each in value.items()])
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return kind, tuple([flatten(each, leaves, is_leaf) for each in value])
-    return _Constant, value
+    return Constant, (typed(value), value)
 
 
 def unflatten(structure, leaves):
@@ -21,15 +21,20 @@ def unflatten(structure, leaves):
     if structure is _LEAF:
         return next(leaves)
     kind, parts = structure
-    if kind is _Constant:
-        return parts
+    if kind is Constant:
+        return parts[1]
     if kind is dict:
         return {key: unflatten(each, leaves) for key, each in parts}
     made = [unflatten(each, leaves) for each in parts]
     return kind(*made) if hasattr(kind, "_fields") else kind(made)
 
 
-class _Constant:
+def typed(value):
+    """The types of a constant: 1, 1.0 and True are equal, and compute another way."""
+    return tuple(map(typed, value)) if isinstance(value, (tuple, list)) else type(value)
+
+
+class Constant:
     """Of values that are no leaves."""
 
 

@@ -2,21 +2,27 @@
 import operator
 
 from ._tracing import Number
+from ._types import library_type
 
 
 class TracedArray:
     """What an array is in a function that tokamak.fuse traces: shape and type, operators and methods, no elements."""
 
-    __slots__ = ("_trace", "_tensor", "dtype", "_shape")
+    __slots__ = ("_trace", "_tensor", "_dtype", "_shape")
     __array_priority__ = 1000
 
     def __init__(self, trace, tensor, dtype):
         self._trace = trace
         self._tensor = tensor
-        self.dtype = dtype
+        self._dtype = dtype
         self._shape = None
 
     # --- what it is ---
+
+    @property
+    def dtype(self):
+        """The type of the elements, as the library of the function's first array calls it."""
+        return library_type(self._dtype, self._trace.promotion.library)
 
     @property
     def shape(self):
@@ -47,8 +53,12 @@ class TracedArray:
         return _functions().matrix_transpose(self)
 
     def __repr__(self):
-        sizes = ", ".join(str(self._trace.value_of(each) if isinstance(each, Number) else each) for each in self.shape)
-        return f"TracedArray({self.dtype}[{sizes}])"
+        try:
+            sizes = ", ".join(str(self._trace.value_of(each) if isinstance(each, Number) else each)
+                              for each in self.shape)
+        except Exception:  # the function has returned
+            sizes = "of a call that is over"
+        return f"TracedArray({self._dtype}[{sizes}])"
 
     def __len__(self):
         if self.ndim == 0:
@@ -111,6 +121,10 @@ class TracedArray:
         return _functions().reshape(self, (-1,))
 
     ravel = flatten
+
+    def copy(self):
+        """The array, which nothing writes into."""
+        return self
 
 
 def _functions():

@@ -3,6 +3,7 @@
 Sizes and numbers stay symbols. Where Python has to know one (a truth, a loop's length), the answer becomes a guard: the
 definition is right for all calls that give the same answer."""
 import contextvars
+import operator
 
 from . import _tokamak
 from ._arrays import strides_of
@@ -59,15 +60,28 @@ class Number(Scalar):
         return hash(self._trace.decide(self))
 
     def __str__(self):
-        return str(self._trace.value_of(self))
+        return str(self._trace.decide(self))
+
+    def __format__(self, spec):
+        return format(self._trace.decide(self), spec)
 
     def __repr__(self):
-        return f"Number({self._value} = {self})"
+        return f"Number({self._value} = {self._trace.value_of(self)})"
 
     def __array_ufunc__(self, ufunc, method, *operands, **options):
         from . import numpy
 
         return numpy._apply_ufunc(ufunc, method, operands, options)
+
+    def __array_function__(self, function, types, args, kwargs):
+        from . import numpy
+
+        return numpy._apply_function(function, args, kwargs)
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy
+
+        return numpy.asarray(self._trace.decide(self), dtype)
 
     def __pos__(self):
         return self
@@ -77,6 +91,36 @@ class Number(Scalar):
 
     def __abs__(self):
         return self._trace.number("abs", self)
+
+    def __invert__(self):
+        return -self - 1
+
+    def __divmod__(self, other):
+        return self // other, self % other
+
+    def __rdivmod__(self, other):
+        return other // self, other % self
+
+    def __round__(self, digits=None):
+        if digits is not None:
+            return round(self._trace.decide(self), digits)
+        return self._whole("round")
+
+    def __floor__(self):
+        return self._whole("floor")
+
+    def __ceil__(self):
+        return self._whole("ceil")
+
+    def __trunc__(self):
+        return self._whole("trunc")
+
+    def _whole(self, op):
+        return self if self.kind is not float else self._trace.whole(self._trace.number(op, self))
+
+    def is_same(self, other):
+        """Whether the other one is this very number, in all calls."""
+        return isinstance(other, Number) and self._value.is_same(other._value)
 
 
 def _arithmetic(op, is_reflected):
@@ -98,7 +142,8 @@ def _comparison(op):
 
 
 for _name, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv",
-                   "mod": "remainder", "pow": "pow"}.items():
+                   "mod": "remainder", "pow": "pow", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+                   "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}.items():
     setattr(Number, f"__{_name}__", _arithmetic(_op, False))
     setattr(Number, f"__r{_name}__", _arithmetic(_op, True))
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -125,6 +170,7 @@ class Trace:
         self.definition._native = _tokamak.Definition(name)
         self.promotion = Promotion(library)
         self.guards = []  # (native scalar, what it has to be)
+        self._decided = set()  # the same as words
         self.sources = []  # per input of the definition: the number of the argument, or an array that was caught
         self.known = _tokamak.KnownSizes(self.definition._native)
         self._is_static = is_static
@@ -183,8 +229,17 @@ class Trace:
         if not isinstance(number, Number):
             return number
         value = self.value_of(number)
-        self.guards.append((number._value, value))
+        key = str(number._value), value
+        if key not in self._decided:
+            self._decided.add(key)
+            self.guards.append((number._value, value))
         return value
+
+    def is_equal(self, a, b):
+        """Whether two sizes are one in this call; a guard, unless they are one in all."""
+        if isinstance(a, Number) or isinstance(b, Number):
+            return a.is_same(b) if isinstance(a, Number) and a.is_same(b) else bool(a == b)
+        return a == b
 
     def wrap_number(self, scalar):
         """A scalar of the definition; one of Python's where it is a constant."""
@@ -199,7 +254,21 @@ class Trace:
         if op == "pow" and not is_floating and operands[1] < 0:
             is_floating = True
         values = [self._number(each, is_floating) for each in operands]
-        return self.wrap_number(getattr(self.definition.ops, op)(*values))
+        result = self.wrap_number(getattr(self.definition.ops, op)(*values))
+        if not is_floating and op in _EXACT:
+            self._require_fits(op, operands)
+        return result
+
+    def _require_fits(self, op, operands):
+        """Integers of Python's do not end; the library's have 64 bits."""
+        exact = _EXACT[op](*(self.value_of(each) if isinstance(each, Number) else each for each in operands))
+        if not -2**63 <= exact < 2**63:
+            raise OverflowError(f"a number that sizes or arguments make does not fit 64 bits: {exact}")
+
+    def whole(self, number):
+        """A whole number as an integer."""
+        return self.wrap_number(self.definition.ops.cast(number, DataType.Int)) if isinstance(number, Number) else (
+            int(number))
 
     def _divided(self, op, a, b):
         if any(self._kind(each) is float for each in (a, b)):
@@ -230,9 +299,9 @@ class Trace:
         strong = [each for each in operands if hasattr(each, "_tensor")]
         if self.promotion.library == "torch" and any(each.ndim for each in strong):
             strong = self._without_weak(strong)
-        dtype = strong[0].dtype
+        dtype = strong[0]._dtype
         for each in strong[1:]:
-            dtype = self.promotion.of_types(dtype, each.dtype)
+            dtype = self.promotion.of_types(dtype, each._dtype)
         for each in operands:
             if not hasattr(each, "_tensor"):
                 dtype = self.promotion.of_number(dtype, self._kind(each))
@@ -240,8 +309,8 @@ class Trace:
 
     def _without_weak(self, arrays):
         """An array without axes gives torch its type only where it is of a higher category."""
-        category = max(_category(each.dtype) for each in arrays if each.ndim)
-        return [each for each in arrays if each.ndim or _category(each.dtype) > category]
+        category = max(_category(each._dtype) for each in arrays if each.ndim)
+        return [each for each in arrays if each.ndim or _category(each._dtype) > category]
 
     def as_type(self, operand, dtype):
         """An operand as what an op takes: a tensor or a scalar of the type in which it computes, or a number."""
@@ -253,14 +322,16 @@ class Trace:
             return self.definition.ops.cast(operand, compute) if operand.dtype is not compute else operand
         if dtype is DataType.Bool:
             return bool(operand)
+        if isinstance(operand, int) and dtype in _LIMITS and not -_LIMITS[dtype] <= operand < _LIMITS[dtype]:
+            raise OverflowError(f"the integer {operand} is out of bounds for {dtype}")
         return int(operand) if isinstance(operand, bool) else operand
 
     def rounded(self, array, dtype=None):
         """The tensor of an array in its own type, or another one."""
-        dtype = array.dtype if dtype is None else dtype
+        dtype = array._dtype if dtype is None else dtype
         tensor = array._tensor
-        if array.dtype in HALVES and dtype not in (array.dtype, DataType.Bool) and tensor.dtype not in HALVES:
-            tensor = self.definition.ops.cast(tensor, array.dtype)
+        if array._dtype in HALVES and dtype not in (array._dtype, DataType.Bool) and tensor.dtype not in HALVES:
+            tensor = self.definition.ops.cast(tensor, array._dtype)
         return tensor if tensor.dtype is dtype else self.definition.ops.cast(tensor, dtype)
 
     def finish(self, outputs):
@@ -271,6 +342,9 @@ class Trace:
             self.definition._complete()
 
 
+_LIMITS = {DataType.Int32: 2**31, DataType.Int: 2**63}
+_EXACT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "pow": operator.pow,
+          "bitwise_left_shift": operator.lshift}
 _FLOATING_FUNCTIONS = frozenset("truediv sqrt rsqrt exp log log2 log10 sin cos tanh".split())
 
 

@@ -54,3 +54,21 @@ def data_type_of(dtype):
         name = name if name.isidentifier() else shown(dtype)
         raise NotImplementedError(f"{name} is not there yet; legal are {', '.join(_BY_NUMPY_NAME)}")
     return _BY_NUMPY_NAME[name]
+
+
+def library_type(dtype, library):
+    """A DataType as "torch", "numpy" or "jax" calls it; itself where that is not installed."""
+    try:
+        if library == "torch":
+            import torch
+
+            return getattr(torch, NUMPY_NAMES[dtype.value])
+        if dtype is DataType.BFloat16:
+            import ml_dtypes
+
+            return ml_dtypes.bfloat16
+        import numpy
+
+        return numpy.dtype(NUMPY_NAMES[dtype.value])
+    except ImportError:
+        return dtype

@@ -245,6 +245,7 @@ void bindDefinition(nb::module_& m) {
       .def_prop_ro("is_tensor", [](const Value& it) { return it.tensor() != nullptr; })
       .def_prop_ro("ndim", [](const Value& it) { return it.tensor() == nullptr ? 0 : shapeOf(*it.tensor()).size(); })
       .def_prop_ro("dtype", [](const Value& it) { return std::string(dataTypeName(it.val->dtype())); })
+      .def("is_same", [](const Value& it, const Value& other) { return it.val == other.val; })
       .def_prop_ro("constant",
                    [](const Value& it) {
                      const auto* const scalar = it.tensor() == nullptr ? static_cast<Scalar*>(it.val) : nullptr;

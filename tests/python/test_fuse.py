@@ -1,5 +1,7 @@
 """Functions over arrays: what they give is what NumPy gives; what they compile, and when."""
+import functools
 import operator
+import pickle
 import threading
 import warnings
 
@@ -26,6 +28,9 @@ def same(got, wanted):
         keys = wanted if isinstance(wanted, dict) else range(len(wanted))
         for key in keys:
             same(got[key], wanted[key])
+        return
+    if isinstance(wanted, str):
+        assert got == wanted
         return
     wanted = np.asarray(wanted)
     got = np.asarray(got)
@@ -232,6 +237,53 @@ def test_ops_of_the_library_are_functions():
     assert {"softmax", "where", "layer_norm"} <= set(dir(tnp))
 
 
+# Of arrays with n and with m elements: each is traced for some sizes and runs with all.
+SIZED = {
+    "from behind": lambda x, y: x[-y.shape[0]:], "up to": lambda x, y: x[:y.shape[0] - 2],
+    "backwards": lambda x, y: x[-y.shape[0]::-1], "backwards to": lambda x, y: x[:y.shape[0] - 3:-1],
+    "steps": lambda x, y: x[1:y.shape[0]:2], "one": lambda x, y: x[y.shape[0] - 2], "both": lambda x, y: x[1:] + y[:-1],
+    "sum": lambda x, y: x + y, "row and column": lambda x, y: x[:, None] * y,
+    "where": lambda x, y: np.where(x > 0, x, y),
+    "roll": lambda x, y: np.roll(x, y.shape[0] - 2), "tile": lambda x, y: np.tile(x, y.shape[0]),
+    "repeat": lambda x, y: np.repeat(x, y.shape[0]), "concat": lambda x, y: np.concatenate([x, y[1:]]),
+    "largest": lambda x, y: x.max() + y.sum(), "last": lambda x, y: x[-1], "mean of the rest": lambda x, y: x[2:].sum(),
+    "reshape": lambda x, y: x.reshape(-1, 2), "square": lambda x, y: x.reshape(y.shape[0], -1).sum(0),
+    "squeeze": lambda x, y: np.squeeze(x[y.shape[0]:]) * 1,
+    "pad": lambda x, y: np.pad(x, (1, y.shape[0]), constant_values=2),
+    "split": lambda x, y: np.concatenate(np.split(x, 2)[::-1]), "stack": lambda x, y: np.stack([x[:1], y[:1]]),
+    "count": lambda x, y: x * y.shape[0] + x.shape[0] // 2 % 3,
+    "size": lambda x, y: (y.shape[0] << 2, round(x.size / 4)),
+    "linspace": lambda x, y: tnp_or_numpy(x).linspace(0, 1, y.shape[0] + 1), "word": lambda x, y: f"{x.shape[0]}",
+    "arange": lambda x, y: tnp_or_numpy(x).arange(x.shape[0] - 2), "divmod": lambda x, y: divmod(x.shape[0], 3),
+    "tril": lambda x, y: np.tril(x[:, None] * y, y.shape[0] - 2), "argmax": lambda x, y: np.argmax(x),
+    "product": lambda x, y: x[:, None] @ y[None], "tensordot": lambda x, y: np.tensordot(x, y, 1),
+}
+
+
+def tnp_or_numpy(x):
+    return np if isinstance(x, np.ndarray) else tnp
+
+
+def outcome(function, *arguments):
+    try:
+        return function(*arguments)
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_programs_are_right_for_all_sizes_that_they_take(name):
+    function = SIZED[name]
+    fused = fuse(function)
+    for n, m in ((4, 3), (6, 4), (5, 5), (2, 3), (1, 2), (3, 1), (7, 0), (0, 2), (2, 1), (5, 2), (8, 6), (3, 3), (6, 3)):
+        x, y = np.linspace(-1, 2, n), np.linspace(3, 4, m)
+        got, wanted = outcome(fused, x, y), outcome(function, x, y)
+        if isinstance(wanted, type):
+            assert isinstance(got, type), (n, m, got)
+        else:
+            same(got, wanted)
+
+
 # --- what is compiled ---
 
 def normalised(x, eps=1e-5):
@@ -340,6 +392,64 @@ def test_arrays_that_it_knows_by_itself_are_as_they_are():
     same(fused(X), X @ weights)
 
 
+def test_constants_are_told_apart_by_their_types():
+    fused = fuse(lambda x, n: x * n, static_argnames="n")
+    x = np.arange(3)
+    for n in (1, 1.0, True, 1):
+        same(fused(x, n), x * n)
+
+
+def test_types_are_those_of_the_library():
+    def function(x):
+        assert x.dtype == np.float32 and np.zeros(3, x.dtype).dtype == x.dtype
+        return x + np.ones(6, x.dtype) + [1, 2, 3, 4, 5, 6]
+
+    same(fuse(function)(X), (X + 1 + np.arange(1, 7)))
+    same(fuse(lambda x: x[[2, 0]] + x[np.array([True, False, True, False])])(X), X[[2, 0]] + X[[0, 2]])
+
+
+def test_what_is_no_plain_function():
+    same(fuse(functools.partial(np.multiply, 2.0))(X), X * 2)
+    with pytest.raises(TypeError, match="fuse takes a function, not 3"):
+        fuse(3)
+
+    class Callable:
+        def __call__(self, x):
+            return x + 1
+
+    same(fuse(Callable())(X), X + 1)
+    assert pickle.loads(pickle.dumps(squared)) is squared
+
+
+@fuse
+def squared(x):
+    return x * x
+
+
+def test_a_function_that_calls_itself_on_another_thread():
+    @fuse
+    def function(x):
+        if not done:
+            done.append(1)
+            thread = threading.Thread(target=lambda: done.append(function(X)))
+            thread.start()
+            thread.join(20)
+            assert not thread.is_alive()
+        return x + 1
+
+    done = []
+    same(function(X), X + 1)
+    same(done[1], X + 1)
+    assert len(function.programs) == 1
+
+
+def test_numbers_that_change_cost_nothing_new():
+    fused = fuse(lambda x, y, step: (x + y) * step)
+    for step in range(50):
+        same(fused(X, Y, step), (X + Y) * step)
+    assert len(fused.programs) == 1 and len(fused._known) <= 2
+
+
 def test_a_fused_function_is_part_of_another_one():
     inner = fuse(lambda x: np.exp(x) + 1)
     outer = fuse(lambda x: inner(x) * 2)
@@ -439,6 +549,13 @@ WRONG = {
     "a text": (lambda x: np.add(x, "a"), TypeError, "not a str"),
     "numpy's": (lambda x: np.linalg.inv(x), NotImplementedError, "numpy.linalg.*inv is not there for traced arrays"),
     "out": (lambda x: np.add(x, x, out=X), NotImplementedError, "with out is not there"),
+    "a set": (lambda x: {x}, TypeError, "arrays and numbers, and tuples, lists"),
+    "a generator": (lambda x: (each for each in [x]), TypeError, "are given back"),
+    "a large number": (lambda x: x.astype(np.int32) * 2**31, OverflowError, "out of bounds for DataType.Int32"),
+    "large sizes": (lambda x: x * (x.shape[0] + 2**30)**3, OverflowError, "does not fit 64 bits"),
+    "a negative power": (lambda x: x.astype(int) ** -1, ValueError, "integers to negative powers"),
+    "no elements": (lambda x: x[:0].max(), ValueError, "max of no elements"),
+    "truths": (lambda x: (x > 0) - (x > 1), TypeError, "subtract takes numbers, not truths"),
     "a step of zero": (lambda x: x[::0], ValueError, "slice step cannot be zero"),
 }
 
@@ -453,7 +570,7 @@ def test_is_refused(what):
 def test_sizes_that_do_not_meet_are_refused():
     fused = fuse(lambda x, y: x + y)
     fused(X, Y)
-    with pytest.raises(tokamak.Error):
+    with pytest.raises(ValueError, match="axis -2 has 4 elements in one array, 2 in another"):
         fused(X, Y[:2])
     with pytest.raises(NotImplementedError, match="complex64 is not there yet"):
         fused(X, Y.astype(np.complex64))

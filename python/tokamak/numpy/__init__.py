@@ -37,7 +37,7 @@ from .reductions import (
     all, amax, amin, any, argmax, argmin, count_nonzero, max, mean, min, prod, std, sum, var)
 from .shapes import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, concatenate, expand_dims, flip, matrix_transpose,
-    moveaxis, permute_dims, ravel, repeat, reshape, squeeze, stack, swapaxes, tile, transpose)
+    moveaxis, pad, permute_dims, ravel, repeat, reshape, squeeze, stack, swapaxes, tile, transpose)
 
 bool = _DataType.Bool
 int32 = _DataType.Int32

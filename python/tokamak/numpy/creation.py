@@ -1,7 +1,7 @@
 """New arrays, and arrays in other types."""
 import math
 
-from .._tracing import Number, current_trace
+from .._tracing import current_trace
 from .._traced_array import TracedArray
 from .._types import DataType, data_type_of
 from .elementwise import add, equal, greater_equal, less_equal, multiply, subtract, where
@@ -34,7 +34,7 @@ empty = zeros
 def full_like(x, fill_value, dtype=None):
     """An array of one value, in the shape and of the type of another one."""
     x = array_of(current_trace("full_like"), x)
-    return full(x.shape, fill_value, dtype_from(dtype, x.dtype))
+    return full(x.shape, fill_value, dtype_from(dtype, x._dtype))
 
 
 def zeros_like(x, dtype=None):
@@ -61,7 +61,7 @@ def arange(start, stop=None, step=1, dtype=None):
         length = math.ceil((float(stop) - float(start)) / float(step))
         length = length if length > 0 else 0
     elif isinstance(start, int) and start == 0 and isinstance(step, int) and step == 1:
-        length = stop if isinstance(stop, Number) or stop > 0 else 0
+        length = stop if stop > 0 else 0
     else:
         length = (stop - start + step - (1 if step > 0 else -1)) // step
         length = length if length > 0 else 0
@@ -80,7 +80,7 @@ def linspace(start, stop, num, dtype=None, endpoint=True):
     trace = current_trace("linspace")
     dtype = dtype_from(dtype, trace.promotion.floating)
     steps = num - 1 if endpoint else num
-    if isinstance(num, int) and num <= 1:
+    if num <= 1:
         return full((num,), start, dtype)
     places = astype(arange(num, dtype=DataType.Int), DataType.Double)
     spread = add(multiply(places, (stop - start) / steps), start)
@@ -103,7 +103,7 @@ def _triangle(x, k, compare):
     x = array_of(current_trace("tril"), x)
     if x.ndim < 2:
         raise ValueError(f"tril and triu take an array with two axes or more, not {x.ndim}")
-    return where(compare(_diagonals(x.shape[-2], x.shape[-1]), k), x, 0 if x.dtype is not DataType.Bool else False)
+    return where(compare(_diagonals(x.shape[-2], x.shape[-1]), k), x, 0 if x._dtype is not DataType.Bool else False)
 
 
 def tril(x, k=0):
@@ -143,8 +143,8 @@ def astype(x, dtype, copy=True):
     """The elements in another type."""
     trace = current_trace("astype")
     x = array_of(trace, x)
-    dtype = dtype_from(dtype, x.dtype)
-    if dtype is x.dtype:
+    dtype = dtype_from(dtype, x._dtype)
+    if dtype is x._dtype:
         return x
     return trace.array(trace.rounded(x, dtype), dtype)
 
@@ -176,7 +176,7 @@ _FINFO = {DataType.Double: (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022
 
 def finfo(dtype):
     """Range and precision of a floating type."""
-    dtype = dtype.dtype if isinstance(dtype, TracedArray) else data_type_of(dtype)
+    dtype = dtype._dtype if isinstance(dtype, TracedArray) else data_type_of(dtype)
     if dtype not in _FINFO:
         raise ValueError(f"{dtype} is no floating type")
     return _FloatingInfo(*_FINFO[dtype])

@@ -5,7 +5,7 @@ from .._promotion import FLOATING
 from .._traced_array import TracedArray
 from .._tracing import current_trace
 from .._types import DataType
-from .operands import any_array, array_of, operand_of
+from .operands import any_array, array_of, is_array, met, operand_of
 
 
 def apply(op, operands, kind="same"):
@@ -14,6 +14,7 @@ def apply(op, operands, kind="same"):
     operands = [operand_of(trace, each) for each in operands]
     if not any(isinstance(each, TracedArray) for each in operands):
         return trace.number(op, *operands)
+    operands = met(trace, operands)
     dtype = trace.dtype_of(operands)
     if kind == "float":
         dtype = trace.promotion.to_floating(dtype)
@@ -85,7 +86,7 @@ isnan = _function("isnan", "truth")
 signbit = _function("signbit", "truth")
 
 add = _elementwise("add", "add", of_bools="logical_or")
-subtract = _elementwise("subtract", "sub")
+_subtract = _elementwise("subtract", "sub")
 multiply = _elementwise("multiply", "mul", of_bools="logical_and")
 divide = _elementwise("divide", "truediv", "float")
 maximum = _elementwise("maximum", "maximum", of_bools="logical_or")
@@ -128,9 +129,16 @@ bitwise_right_shift = _on_integers("bitwise_right_shift")
 def bitwise_invert(x):
     """All bits the other way; not, of truths."""
     x = array_of(current_trace("bitwise_invert"), x)
-    if x.dtype in FLOATING:
-        raise TypeError(f"bitwise_invert takes integers and truths, not {x.dtype}")
-    return apply("logical_not", (x,), "truth") if x.dtype is DataType.Bool else apply("bitwise_not", (x,))
+    if x._dtype in FLOATING:
+        raise TypeError(f"bitwise_invert takes integers and truths, not {x._dtype}")
+    return apply("logical_not", (x,), "truth") if x._dtype is DataType.Bool else apply("bitwise_not", (x,))
+
+
+def subtract(x, y):
+    """sub, element by element."""
+    if is_bool((x, y)):
+        raise TypeError("subtract takes numbers, not truths; logical_xor says where truths differ")
+    return _subtract(x, y)
 
 
 def negative(x):
@@ -148,7 +156,7 @@ def positive(x):
 def to_truth(x):
     """Whether elements are not zero."""
     x = array_of(current_trace("a truth"), x)
-    return x if x.dtype is DataType.Bool else apply("ne", (x, 0), "truth")
+    return x if x._dtype is DataType.Bool else apply("ne", (x, 0), "truth")
 
 
 def logical_and(x, y):
@@ -174,7 +182,7 @@ def logical_not(x):
 def _rounding(op):
     def call(x):
         x = array_of(current_trace(op), x)
-        return apply(op, (x,)) if x.dtype in FLOATING else x
+        return apply(op, (x,)) if x._dtype in FLOATING else x
 
     call.__name__ = op
     call.__doc__ = f"{op}, element by element; integers as they are."
@@ -197,6 +205,9 @@ def round(x, decimals=0):
 
 def pow(x, y):
     """x to the power of y."""
+    if isinstance(x, TracedArray) and x._dtype not in FLOATING and not is_array(y) and y < 0 and (
+            current_trace("pow")._kind(y) is not float):
+        raise ValueError("integers to negative powers are no integers: astype() makes them fractions")
     if not isinstance(x, TracedArray) or not isinstance(y, (int, float)) or y not in (2, 1, 0.5):
         return apply("pow", (x, y))
     return multiply(x, x) if y == 2 else positive(x) if y == 1 else sqrt(x)
@@ -259,6 +270,7 @@ def where(condition, x, y):
         from .creation import full
 
         operands[0] = full((), operands[0], dtype=dtype)
+    condition, *operands = met(trace, [condition, *operands])
     dtype = trace.dtype_of(operands)
     tensor = trace.definition.ops.where(condition._tensor, *(trace.as_type(each, dtype) for each in operands))
     return trace.array(tensor, dtype)

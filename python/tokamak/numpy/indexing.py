@@ -12,12 +12,10 @@ from .shapes import broadcast_arrays, concat, expand_dims, reshape, squeeze
 
 
 def _select(x, axis, index):
-    if isinstance(index, int):
-        size = x.shape[axis]
-        if (isinstance(size, int) or index >= 0) and not -size <= index < size:
-            raise IndexError(f"index {index} of an axis with {size} elements")
-        index = index + size if index < 0 else index
-    return moved("select", x, index, axis)
+    size = x.shape[axis]
+    if not -size <= index < size:
+        raise IndexError(f"index {index} of an axis with {size} elements")
+    return moved("select", x, index + size if index < 0 else index, axis)
 
 
 def _bound(position, size, fallback):
@@ -32,6 +30,18 @@ def _bound(position, size, fallback):
     return position if position <= size else size
 
 
+def _end_of(position, size, fallback):
+    """A start or an end of a slice with a negative step, between -1 and the last position."""
+    if position is None:
+        return fallback
+    if not isinstance(position, Number):
+        position = operator.index(position)
+    if position < 0:
+        position = position + size
+        return position if position >= 0 else -1
+    return position if position < size else size - 1
+
+
 def _sliced(x, axis, part):
     size = x.shape[axis]
     step = 1 if part.step is None else operator.index(part.step)
@@ -40,11 +50,9 @@ def _sliced(x, axis, part):
     if part == slice(None) or (part.start is None and part.stop is None and step == 1):
         return x
     if step < 0:
-        start, stop = part.start, part.stop
-        first = size - 1 if start is None else start if isinstance(start, Number) or start >= 0 else start + size
-        last = None if stop is None else stop if isinstance(stop, Number) or stop >= 0 else stop + size
-        begin = size - 1 - (first if first < size else size - 1)
-        end = size if last is None or last < 0 else size - 1 - last
+        first = _end_of(part.start, size, size - 1)
+        last = _end_of(part.stop, size, -1)
+        begin, end = size - 1 - first, size - 1 - last
         return _sliced(moved("flip", x, axes=[axis]), axis, slice(begin, end if end > begin else begin, -step))
     start, stop = _bound(part.start, size, 0), _bound(part.stop, size, size)
     if stop < start:
@@ -54,10 +62,19 @@ def _sliced(x, axis, part):
     return moved("slice", x, starts, stops, steps)
 
 
+def _without_mask(key):
+    """An array of truths that is known already as arrays of integers; other keys as they are."""
+    if isinstance(key, TracedArray) or not is_array(key) or not key.shape or "bool" not in str(key.dtype):
+        return [key]
+    import numpy
+
+    return numpy.nonzero(numpy.asarray(key))
+
+
 def item_of(x, key):
     """x[key]: numbers, slices, None, ..., and arrays of integers."""
     trace = current_trace("indexing")
-    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = [part for each in (key if isinstance(key, tuple) else [key]) for part in _without_mask(each)]
     keys = [array_of(trace, each) if is_array(each) or isinstance(each, list) else each for each in keys]
     if sum(each is Ellipsis for each in keys) > 1:
         raise IndexError("an index has one ... at most")
@@ -92,7 +109,7 @@ def _at(x, axis, index):
 
 def _gathered(x, keys, arrays):
     """With arrays of integers for some axes, which stand side by side."""
-    if any(keys[i].dtype not in INTEGERS for i in arrays):
+    if any(keys[i]._dtype not in INTEGERS for i in arrays):
         raise NotImplementedError("an array as an index has integers: how many elements a mask leaves is not known "
                                   "before a call; where() chooses between values")
     first, last = arrays[0], arrays[-1]
@@ -140,7 +157,7 @@ def take_along_axis(x, indices, axis=-1):
     x, indices = array_of(trace, x), array_of(trace, indices)
     axis = axis_of(axis, x.ndim)
     index = _counted(indices, x.shape[axis])
-    return trace.array(trace.definition.ops.take_along_axis(x._tensor, index._tensor, axis), x.dtype)
+    return trace.array(trace.definition.ops.take_along_axis(x._tensor, index._tensor, axis), x._dtype)
 
 
 def unstack(x, axis=0):
@@ -175,6 +192,8 @@ def roll(x, shift, axis=None):
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
     for each, by in zip(axes, shifts):
         size = x.shape[each]
+        if size == 0:
+            continue
         start = (-by) % size if isinstance(size, int) else size - by % size if by % size != 0 else 0
         whole = (slice(None),) * each
         if not (isinstance(start, int) and start == 0):

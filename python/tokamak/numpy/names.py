@@ -65,7 +65,7 @@ def library_op(name):
             if not is_array(value):
                 return value
             array = operand_of(trace, value)
-            first = array.dtype if first is None else first
+            first = array._dtype if first is None else first
             return array._tensor
 
         results = getattr(trace.definition.ops, name)(**{key: given(each) for key, each in bound.arguments.items()})

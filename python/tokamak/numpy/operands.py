@@ -15,7 +15,7 @@ def is_array(value):
 
 def is_operand(value):
     """Whether an operator may take the value: an array or a number."""
-    return isinstance(value, NUMBERS) or is_array(value)
+    return isinstance(value, (*NUMBERS, list)) or is_array(value)
 
 
 def operand_of(trace, value):
@@ -29,6 +29,10 @@ def operand_of(trace, value):
         return value
     if is_array(value):
         return trace.capture(value)
+    if isinstance(value, (list, tuple)) and value and not any(isinstance(each, TracedArray) for each in value):
+        import numpy
+
+        return trace.capture(numpy.asarray(value))
     raise TypeError(f"an array or a number is legal here, not a {type(value).__name__}")
 
 
@@ -84,11 +88,51 @@ def shape_of(shape):
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
+def met(trace, operands):
+    """Operands whose axes have one size, or one element, which those that have one in this call alone are told."""
+    arrays = [each for each in operands if isinstance(each, TracedArray) and each.ndim]
+    if len(arrays) < 2:
+        return operands
+    rank = max(each.ndim for each in arrays)
+    wanted = [_size_of_axis(trace, arrays, axis - rank) for axis in range(rank)]
+    return [_with_ones(trace, each, wanted) if isinstance(each, TracedArray) else each for each in operands]
+
+
+def _size_of_axis(trace, arrays, axis):
+    """The size in which axes meet, counted from the last one."""
+    sizes = [each.shape[axis] for each in arrays if each.ndim >= -axis]
+    longest = 1
+    for size in sizes:
+        if isinstance(longest, int) and longest == 1:
+            longest = size
+        elif not (isinstance(size, int) and size == 1) and not _is_known_equal(trace, size, longest):
+            if trace.is_equal(size, longest) or trace.is_equal(size, 1):
+                continue
+            if not trace.is_equal(longest, 1):
+                raise ValueError(f"axis {axis} has {longest} elements in one array, {size} in another")
+            longest = size
+    return longest
+
+
+def _is_known_equal(trace, a, b):
+    return a.is_same(b) if isinstance(a, Number) else isinstance(b, int) and a == b
+
+
+def _with_ones(trace, array, wanted):
+    """With axes of one element where others have more."""
+    sizes = array.shape
+    is_one = [isinstance(size, Number) and not _is_known_equal(trace, size, other) and trace.value_of(size) == 1
+              and not trace.is_equal(other, 1) for size, other in zip(sizes, wanted[len(wanted) - len(sizes):])]
+    if not any(is_one):
+        return array
+    return moved("reshape", array, [1 if each else size for each, size in zip(is_one, sizes)])
+
+
 def moved(op, x, *args, **kwargs):
     """An op of the library that gives elements of an array, in its type."""
     trace = current_trace(op)
     x = array_of(trace, x)
-    return trace.array(getattr(trace.definition.ops, op)(x._tensor, *args, **kwargs), x.dtype)
+    return trace.array(getattr(trace.definition.ops, op)(x._tensor, *args, **kwargs), x._dtype)
 
 
 def any_array(*values):

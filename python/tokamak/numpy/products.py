@@ -61,6 +61,9 @@ def tensordot(x, y, axes=2):
         of_x, of_y = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
         of_x, of_y = axes_of(axes[0], x.ndim), axes_of(axes[1], y.ndim)
+    for i, j in zip(of_x, of_y, strict=True):
+        if x.shape[i] != y.shape[j]:
+            raise ValueError(f"tensordot: axes of {x.shape[i]} and of {y.shape[j]} elements do not meet")
     free_x = [i for i in range(x.ndim) if i not in of_x]
     free_y = [i for i in range(y.ndim) if i not in of_y]
     inner = product_of(x.shape[i] for i in of_x)
@@ -83,7 +86,7 @@ def einsum(subscripts, *operands):
         value, letters = _contracted(value, letters, operands[i], terms[i], later)
     gone = [i for i, letter in enumerate(letters) if letter not in result]
     if gone:
-        value, letters = sum(value, tuple(gone)), [each for each in letters if each in result]
+        value, letters = sum(value, tuple(gone), dtype=dtype), [each for each in letters if each in result]
     return permute_dims(value, [letters.index(each) for each in result])
 
 
@@ -122,7 +125,8 @@ def _contracted(x, of_x, y, of_y, later):
         value, letters, other = (x, of_x, of_y) if name == "x" else (y, of_y, of_x)
         alone = [i for i, each in enumerate(letters) if each not in other and each not in later]
         if alone:
-            value, letters = sum(value, tuple(alone)), [each for each in letters if each in other or each in later]
+            value = sum(value, tuple(alone), dtype=value._dtype)
+            letters = [each for each in letters if each in other or each in later]
             x, of_x, y, of_y = (value, letters, y, of_y) if name == "x" else (x, of_x, value, letters)
     batch = [each for each in of_x if each in of_y and each in later]
     inner = [each for each in of_x if each in of_y and each not in later]

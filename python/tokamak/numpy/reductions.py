@@ -12,7 +12,7 @@ def _reduced(op, x, axis, keepdims, dtype=None):
     trace = current_trace(op)
     x = array_of(trace, x)
     axes = axes_of(axis, x.ndim)
-    dtype = x.dtype if dtype is None else dtype
+    dtype = x._dtype if dtype is None else dtype
     if not axes:
         return astype(x, dtype)
     value = trace.as_type(x, dtype)
@@ -23,23 +23,31 @@ def sum(x, axis=None, dtype=None, keepdims=False):
     """The sum along axes, all by default."""
     trace = current_trace("sum")
     x = array_of(trace, x)
-    return _reduced("sum", x, axis, keepdims, dtype_from(dtype, trace.promotion.of_sum(x.dtype)))
+    return _reduced("sum", x, axis, keepdims, dtype_from(dtype, trace.promotion.of_sum(x._dtype)))
 
 
 def prod(x, axis=None, dtype=None, keepdims=False):
     """The product along axes, all by default."""
     trace = current_trace("prod")
     x = array_of(trace, x)
-    return _reduced("prod", x, axis, keepdims, dtype_from(dtype, trace.promotion.of_sum(x.dtype)))
+    return _reduced("prod", x, axis, keepdims, dtype_from(dtype, trace.promotion.of_sum(x._dtype)))
+
+
+def _require_some(x, axis, what):
+    x = array_of(current_trace(what), x)
+    if _count(x, axes_of(axis, x.ndim)) == 0:
+        raise ValueError(f"{what} of no elements")
 
 
 def max(x, axis=None, keepdims=False):
     """The largest element along axes, all by default; NaN if one is."""
+    _require_some(x, axis, "max")
     return _reduced("max", x, axis, keepdims)
 
 
 def min(x, axis=None, keepdims=False):
     """The smallest element along axes, all by default; NaN if one is."""
+    _require_some(x, axis, "min")
     return _reduced("min", x, axis, keepdims)
 
 
@@ -69,7 +77,7 @@ def mean(x, axis=None, dtype=None, keepdims=False):
     """The mean along axes, all by default."""
     trace = current_trace("mean")
     x = array_of(trace, x)
-    dtype = dtype_from(dtype, trace.promotion.to_floating(x.dtype))
+    dtype = dtype_from(dtype, trace.promotion.to_floating(x._dtype))
     axes = axes_of(axis, x.ndim)
     return divide(_reduced("sum", x, axes, keepdims, dtype), _count(x, axes)) if axes else astype(x, dtype)
 
@@ -78,7 +86,7 @@ def var(x, axis=None, correction=0, keepdims=False, *, ddof=None, dtype=None):
     """The variance along axes; divided by the count less the correction."""
     trace = current_trace("var")
     x = array_of(trace, x)
-    dtype = dtype_from(dtype, trace.promotion.to_floating(x.dtype))
+    dtype = dtype_from(dtype, trace.promotion.to_floating(x._dtype))
     axes = axes_of(axis, x.ndim)
     correction = float(correction if ddof is None else ddof)
     if not axes:
@@ -99,7 +107,7 @@ def _arg_extreme(x, axis, keepdims, extreme):
         return reshape(flat, (1,) * x.ndim) if keepdims else flat
     axis = axis_of(axis, x.ndim)
     is_it = equal(x, extreme(x, axis, keepdims=True))
-    if x.dtype in FLOATING:
+    if x._dtype in FLOATING:
         is_it = logical_or(is_it, isnan(x))
     count = x.shape[axis]
     places = reshape(arange(count, dtype=DataType.Int), [-1 if i == axis else 1 for i in range(x.ndim)])

@@ -69,12 +69,14 @@ def squeeze(x, axis=None):
     """Without axes of one element: all of those by default."""
     x = array_of(current_trace("squeeze"), x)
     if axis is None:
-        axes = [i for i, size in enumerate(x.shape) if isinstance(size, int) and size == 1]
+        axes = [i for i, size in enumerate(x.shape) if size == 1]
     else:
         axes = axes_of(axis, x.ndim)
     for each in axes:
-        if not (isinstance(x.shape[each], int) and x.shape[each] == 1):
+        if x.shape[each] != 1:
             raise ValueError(f"squeeze: axis {each} has {x.shape[each]} elements")
+    if any(isinstance(x.shape[each], Number) for each in axes):  # in this call alone
+        return moved("reshape", x, [size for axis, size in enumerate(x.shape) if axis not in axes])
     return moved("squeeze", x, axes) if axes else x
 
 
@@ -163,6 +165,21 @@ def flip(x, axis=None):
     x = array_of(current_trace("flip"), x)
     axes = axes_of(axis, x.ndim)
     return moved("flip", x, axes=axes) if axes else x
+
+
+def pad(x, pad_width, mode="constant", constant_values=0):
+    """Elements of one value around: a pair of widths (before, after) for each axis, one pair for all, or a number."""
+    x = array_of(current_trace("pad"), x)
+    if mode != "constant":
+        raise NotImplementedError(f"pad: mode {mode!r} is not there; 'constant' is legal")
+    if isinstance(pad_width, (int, Number)):
+        pad_width = (pad_width, pad_width)
+    pairs = [tuple(each) for each in pad_width] if isinstance(pad_width[0], (tuple, list)) else [tuple(pad_width)]
+    pairs = pairs * x.ndim if len(pairs) == 1 else pairs
+    if len(pairs) != x.ndim or any(len(each) != 2 or each[0] < 0 or each[1] < 0 for each in pairs):
+        raise ValueError(f"pad: {pad_width} are no widths of {x.ndim} axes")
+    widths = [width for pair in reversed(pairs) for width in pair]
+    return moved("pad", x, widths, constant_values)
 
 
 def tile(x, repetitions):

@@ -73,7 +73,7 @@ def _div_mode(self, other, rounding_mode=None):
     if rounding_mode == "floor":
         return tnp.floor_divide(self, other)
     if rounding_mode == "trunc":
-        is_whole = all(isinstance(each, int) or getattr(each, "dtype", None) in (DataType.Int, DataType.Int32)
+        is_whole = all(isinstance(each, int) or getattr(each, "_dtype", None) in (DataType.Int, DataType.Int32)
                        for each in (self, other))
         return tnp.div(self, other) if is_whole else tnp.trunc(_stored(tnp.divide(self, other)))
     return tnp.divide(self, other)
@@ -82,7 +82,7 @@ def _div_mode(self, other, rounding_mode=None):
 def _stored(x):
     """Rounded to its type, as torch's operators leave it."""
     trace = current_trace("rounding")
-    return trace.array(trace.rounded(x), x.dtype)
+    return trace.array(trace.rounded(x), x._dtype)
 
 
 @row("clamp.default", "clamp.Tensor")
@@ -195,7 +195,7 @@ def _clone(self):
 
 @row("copy.default")
 def _copy(self, src):
-    return tnp.broadcast_to(tnp.astype(src, self.dtype), self.shape)
+    return tnp.broadcast_to(tnp.astype(src, self._dtype), self.shape)
 
 
 @row("prims.convert_element_type.default")
@@ -309,7 +309,7 @@ def _vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     if ord == -math.inf:
         return tnp.min(magnitude, _dims(self, dim), keepdims=keepdim)
     if ord == 0:
-        return tnp.astype(tnp.count_nonzero(self, _dims(self, dim), keepdim), self.dtype)
+        return tnp.astype(tnp.count_nonzero(self, _dims(self, dim), keepdim), self._dtype)
     if ord == 2:
         return tnp.sqrt(tnp.sum(self * self, _dims(self, dim), keepdims=keepdim))
     return tnp.sum(magnitude ** ord, _dims(self, dim), keepdims=keepdim) ** (1 / ord)
@@ -492,7 +492,7 @@ def _pad(self, pad, value=0):
             if width is None:
                 parts.append(self)
             elif width > 0:
-                parts.append(tnp.full([*shape[:axis], width, *shape[axis + 1:]], value, self.dtype))
+                parts.append(tnp.full([*shape[:axis], width, *shape[axis + 1:]], value, self._dtype))
         self = tnp.concat(parts, axis)
     return self
 
@@ -520,7 +520,7 @@ def _placed(whole, part, axis, start, stop, step):
         inner = tnp.floor_divide(inner, step)
     count = part.shape[axis]
     if isinstance(count, int) and count == 0:
-        return tnp.zeros(whole, part.dtype) if isinstance(whole, (list, tuple)) else whole
+        return tnp.zeros(whole, part._dtype) if isinstance(whole, (list, tuple)) else whole
     wide = tnp.take(part, tnp.clip(inner, 0, count - 1), axis)
     return tnp.where(tnp.reshape(inside, shape), wide, 0 if isinstance(whole, (list, tuple)) else whole)
 
@@ -535,14 +535,14 @@ def _range(size, start, end):
 def _slice_scatter(self, src, dim=0, start=None, end=None, step=1):
     dim = dim % self.ndim
     start, end = _range(self.shape[dim], start, end)
-    return _placed(self, tnp.astype(src, self.dtype), dim, start, end, step)
+    return _placed(self, tnp.astype(src, self._dtype), dim, start, end, step)
 
 
 @row("select_scatter.default")
 def _select_scatter(self, src, dim, index):
     dim = dim % self.ndim
     index = index + self.shape[dim] if index < 0 else index
-    return _placed(self, tnp.expand_dims(tnp.astype(src, self.dtype), dim), dim, index, index + 1, 1)
+    return _placed(self, tnp.expand_dims(tnp.astype(src, self._dtype), dim), dim, index, index + 1, 1)
 
 
 @row("slice_backward.default")
@@ -598,17 +598,17 @@ def _ones_like(self, dtype=None):
 
 @row("new_zeros.default")
 def _new_zeros(self, size, dtype=None):
-    return tnp.zeros(tuple(size), self.dtype if dtype is None else dtype)
+    return tnp.zeros(tuple(size), self._dtype if dtype is None else dtype)
 
 
 @row("new_ones.default")
 def _new_ones(self, size, dtype=None):
-    return tnp.ones(tuple(size), self.dtype if dtype is None else dtype)
+    return tnp.ones(tuple(size), self._dtype if dtype is None else dtype)
 
 
 @row("new_full.default")
 def _new_full(self, size, fill_value, dtype=None):
-    return tnp.full(tuple(size), fill_value, self.dtype if dtype is None else dtype)
+    return tnp.full(tuple(size), fill_value, self._dtype if dtype is None else dtype)
 
 
 @row("scalar_tensor.default")
