@@ -70,10 +70,16 @@ def test_threads_of_python_run_meanwhile(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def heeding_ctrl_c():
+    """What runs in the background of a shell inherits that it does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_it(tmp_path):
     pipe = tmp_path / "pipe.fusion"
     os.mkfifo(pipe)
-    with subprocess.Popen([sys.executable, "-m", "tokamak", "run", pipe], stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([sys.executable, "-m", "tokamak", "run", pipe], stderr=subprocess.PIPE,
+                          preexec_fn=heeding_ctrl_c) as process:
         with open(pipe, "w", encoding="utf-8"):  # which waits until the command opens it
             process.send_signal(signal.SIGINT)
             try:

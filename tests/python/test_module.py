@@ -25,6 +25,21 @@ def test_is_refused(what):
         call(fd, x, s)
 
 
+def test_sizes_are_known_of_inputs_alone():
+    fd = _tokamak.Definition("f")
+    x, s = fd.input("f32", [-1], [], []), fd.scalar_input("i64")
+    known = _tokamak.KnownSizes(fd)
+    with pytest.raises(DefinitionError, match="a tensor has sizes; this is a number"):
+        known.bind(s, [3])
+    for call in (lambda: known.bind_number(x, 3), lambda: known.evaluate(x)):
+        with pytest.raises(DefinitionError, match="a number is legal here, not a tensor"):
+            call()
+    assert known.evaluate(s) is None and known.evaluate(fd.size(x, 0)) is None
+    known.bind(x, [5])
+    known.bind_number(s, 7)
+    assert known.evaluate(s) == 7 and known.evaluate(fd.size(x, 0)) == 5
+
+
 def test_wrong_kinds_are_type_errors():
     fd = _tokamak.Definition("f")
     x = fd.input("f32", [-1], [], [])

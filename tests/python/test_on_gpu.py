@@ -1,4 +1,6 @@
 """Arrays of torch, CuPy and JAX on a real GPU. Where there is none, all of it is skipped."""
+import importlib
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,40 @@ def test_mixed_libraries():
     assert type(first) is torch.Tensor and (first == 5).all()
     first, _ = fd.execute([y, x, 1.0])
     assert isinstance(first, cupy.ndarray) and bool((first == 5).all())
+
+
+def test_fused_functions():
+    torch = library("torch")
+    import tokamak.numpy as tnp
+
+    @tokamak.fuse
+    def normalised(x, weight, eps=1e-5):
+        difference = x - x.mean(axis=-1, keepdims=True)
+        return difference / tnp.sqrt((difference * difference).mean(axis=-1, keepdims=True) + eps) * weight, x.shape[0]
+
+    for dtype in (torch.float32, torch.bfloat16):
+        for n in (4, 64, 1000):
+            x, weight = torch.randn(n, 512, device="cuda", dtype=dtype), torch.rand(512, device="cuda", dtype=dtype)
+            got, count = normalised(x, weight)
+            wanted = torch.nn.functional.layer_norm(x.float(), (512,)) * weight.float()
+            assert got.is_cuda and got.dtype == dtype and count == n
+            torch.testing.assert_close(got.float(), wanted, rtol=2e-2, atol=2e-2 if dtype is torch.bfloat16 else 1e-4)
+    assert len(normalised.programs) == 2
+
+
+@pytest.mark.parametrize("products", ["torch", "tokamak"])
+def test_torch_compile(products):
+    torch = library("torch")
+    importlib.import_module("tokamak.torch")
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    module = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True, device="cuda")
+    compiled = torch.compile(module, backend="tokamak", options={"products": products})
+    for n in (3, 5, 8):
+        x = torch.randn(n, 17, 64, device="cuda")
+        results = []
+        for run in (compiled, module):
+            given = x.clone().requires_grad_()
+            y = run(given)
+            results.append([y, *torch.autograd.grad((y * y).sum(), [given, *module.parameters()])])
+        torch.testing.assert_close(*results, rtol=2e-3, atol=2e-3)

@@ -2,7 +2,7 @@
 import collections
 
 import torch
-from torch._decomp import core_aten_decompositions
+from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
@@ -24,8 +24,15 @@ sigmoid_backward silu silu_backward slice_backward _softmax _softmax_backward_da
 threshold_backward tril triu var_mean""".split())
 
 
+# What torch leaves whole, and is better in parts that fuse with what is around.
+_DIVIDED = """cudnn_batch_norm cudnn_batch_norm_backward native_batch_norm native_batch_norm_backward
+_native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training native_dropout
+native_group_norm native_group_norm_backward""".split()
+
+
 def _decompositions():
-    table = core_aten_decompositions()
+    table = {**core_aten_decompositions(),
+             **get_decompositions([getattr(torch.ops.aten, name) for name in _DIVIDED])}
     return {op: function for op, function in table.items()
             if op._schema.name.removeprefix("aten::") not in _KEPT}
 
@@ -85,7 +92,10 @@ class _Fusion(torch.nn.Module):
             return self._traced(args)
 
         run.__name__ = run.__qualname__ = name
-        self._fused = Fused(run, stride_orders=self._stride_orders())
+        # Sizes are symbols where they are for torch.
+        is_static = all(isinstance(size, int) for node in module.graph.nodes
+                        for each in tensors_of(node.meta.get("val")) for size in each.shape)
+        self._fused = Fused(run, static_sizes=is_static, stride_orders=self._stride_orders())
 
     def forward(self, *args):
         return self._fused(*args)

@@ -11,11 +11,16 @@ from ._aten import NUMBERS, PRODUCTS, REFUSALS, ROWS
 _TYPES = frozenset(getattr(torch, NUMPY_NAMES[each.value]) for each in ELEMENT_TYPES)
 
 # Views and constants: a fusion of nothing else would copy what torch only looks at another way.
-_COMPUTES_NOTHING = frozenset(f"torch.ops.aten.{name}" for name in """alias.default as_strided.default clone.default
-detach.default expand.default full.default permute.default reshape.default select.int slice.Tensor
+_COMPUTES_NOTHING = frozenset(f"torch.ops.aten.{name}" for name in """alias.default as_strided.default detach.default
+expand.default full.default permute.default reshape.default select.int slice.Tensor
 split.Tensor split_with_sizes.default squeeze.default squeeze.dim squeeze.dims t.default transpose.int unbind.int
 unsqueeze.default view.default _unsafe_view.default zeros.default ones.default scalar_tensor.default
 sym_size.int sym_numel.default""".split()) | {f"_operator.{each.__name__}" for each in NUMBERS}
+
+
+# What is a kernel of its own also without others: it reads its operands more than once, or writes little of what it reads.
+ALONE = frozenset(f"aten.{name}.default" for name in """gelu_backward _log_softmax _log_softmax_backward_data logsumexp
+native_layer_norm native_layer_norm_backward _softmax _softmax_backward_data""".split()) | {"aten.var_mean.correction"}
 
 
 class Report:
@@ -97,7 +102,7 @@ def _shapes(arguments):
 def divide(graph_module, device, takes_products):
     """The graph with fusions as modules of their own, whose names begin with fused_; and what became of it."""
     support = _Support(device, takes_products)
-    partitioner = CapabilityBasedPartitioner(graph_module, support, allows_single_node_partition=False,
+    partitioner = CapabilityBasedPartitioner(graph_module, support, allows_single_node_partition=True,
                                              non_compute_ops=sorted(_COMPUTES_NOTHING))
     partitions = partitioner.propose_partitions()
     partitioner.remove_bookend_non_compute_ops(partitions)
@@ -118,7 +123,14 @@ def _is_worth_it(partition):
     nodes = list(partition.nodes)
     has_tensors = any(tensors_of(source.meta.get("val")) for node in nodes for source in node.all_input_nodes
                       if source not in partition.nodes)
-    return sum(map(_computes, nodes)) > 1 and has_tensors
+    computing = [each for each in nodes if _computes(each)]
+    is_worth_it = len(computing) > 1 or any(name_of(each) in ALONE or _is_on_gpu(each) for each in computing)
+    return has_tensors and is_worth_it
+
+
+def _is_on_gpu(node):
+    """Where a kernel of tokamak's costs no more than one of torch's to start."""
+    return any(each.device.type == "cuda" for each in tensors_of(node.meta["val"]))
 
 
 def _computes(node):
