@@ -44,6 +44,8 @@ class Fused:
     """A function that calls compile; see fuse()."""
 
     def __init__(self, function, static_argnames=(), static_sizes=False, stride_orders=None):
+        if isinstance(function, (classmethod, staticmethod)):
+            raise TypeError(f"fuse takes a function: @fuse stands below @{type(function).__name__}")
         if not callable(function):
             raise TypeError(f"fuse takes a function, not {shown(function)}")
         self._function = function

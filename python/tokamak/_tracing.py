@@ -248,6 +248,8 @@ class Trace:
 
     def number(self, op, *operands):
         """A function of numbers, by Python's rules."""
+        if op in ("truediv", "floordiv", "remainder") and operands[1] == 0:
+            raise ZeroDivisionError("division by zero")
         if op == "floordiv" or op == "remainder":
             return self._divided(op, *operands)
         is_floating = any(self._kind(each) is float for each in operands) or op in _FLOATING_FUNCTIONS

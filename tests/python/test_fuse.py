@@ -108,6 +108,22 @@ def test_operators_of_floating_numbers(function):
     check(lambda x, y: function(x, y), X.astype(np.float16), Y.astype(np.float16))
 
 
+def test_values_at_the_ends_of_their_types():
+    most, least = 2**31 - 1, -2**31
+    a, b = np.int32([most, least, -7, 7, -6, 0]), np.int32([-7, 3, 2, -2, 3, 5])
+    check(lambda a, b: a // b, a, b)
+    check(lambda a, b: a % b, a, b)
+    inf, nan = np.inf, np.nan
+    x, y = (each.ravel() for each in np.meshgrid([1.5, -1.5, 0.0, -0.0, inf, -inf, nan, 7.0, -7.0, 0.1, 1e300],
+                                                 [1.0, -1.0, 0.0, -0.0, inf, -inf, nan, 2.0, -2.0, 0.3, 1e-300]))
+    with np.errstate(all="ignore"):
+        for function in (np.floor_divide, np.hypot, np.copysign, np.maximum, np.fmin):
+            check(lambda x, y: function(x, y), x, y)
+            same(np.signbit(fuse(lambda x, y: function(x, y))(x, y)), np.signbit(function(x, y)))
+        for function in (np.hypot, np.logaddexp):
+            check(lambda a, b: function(a, b), a, b)
+
+
 def test_operators_of_truths():
     other = Y > 0
     for function in (*BITS, operator.add, operator.mul):
@@ -412,6 +428,10 @@ def test_what_is_no_plain_function():
     same(fuse(functools.partial(np.multiply, 2.0))(X), X * 2)
     with pytest.raises(TypeError, match="fuse takes a function, not 3"):
         fuse(3)
+    with pytest.raises(TypeError, match="@fuse stands below @classmethod"):
+        fuse(classmethod(lambda cls, x: x))
+    with pytest.raises(ZeroDivisionError):
+        fuse(lambda a, b: a / b)(1.0, 0.0)
 
     class Callable:
         def __call__(self, x):

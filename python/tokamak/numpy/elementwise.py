@@ -225,36 +225,52 @@ def remainder(x, y):
 
 def floor_divide(x, y):
     """The largest whole number that is at most x / y."""
+    from .creation import astype
+
     trace = current_trace("floor_divide")
     if not any_array(x, y):
         return trace.number("floordiv", x, y)
-    whole = subtract(x, remainder(x, y))
-    if trace.dtype_of([operand_of(trace, each) for each in (x, y)]) in FLOATING:
-        return rint(divide(whole, y))
-    return apply("div", (whole, y))
+    rest = fmod(x, y)  # with the sign of x
+    is_below = logical_and(not_equal(rest, 0), not_equal(less(rest, 0), less(y, 0)))
+    if trace.dtype_of([operand_of(trace, each) for each in (x, y)]) not in FLOATING:
+        whole = apply("div", (x, y))
+        return _subtract(whole, astype(is_below, whole._dtype))
+    quotient = divide(_subtract(x, rest), y)
+    quotient = where(is_below, _subtract(quotient, 1), quotient)
+    whole = floor(quotient)
+    whole = where(greater(_subtract(quotient, whole), 0.5), add(whole, 1), whole)  # which rounding has made less
+    ratio = divide(x, y)
+    return where(equal(y, 0), ratio, where(equal(quotient, 0), copysign(0.0, ratio), whole))
+
+
+def _as_floating(name, *operands):
+    """The operands in the floating type in which they meet."""
+    from .creation import astype
+
+    trace = current_trace(name)
+    dtype = trace.promotion.to_floating(trace.dtype_of([operand_of(trace, each) for each in operands]))
+    return [astype(each, dtype) for each in operands]
 
 
 def hypot(x, y):
     """sqrt(x * x + y * y), without overflow in between."""
-    x, y = abs(x), abs(y)
+    x, y = map(abs, _as_floating("hypot", x, y))
     large, small = maximum(x, y), minimum(x, y)
     ratio = divide(small, where(equal(large, 0), 1, large))
-    return where(isinf(large), large, multiply(large, sqrt(add(multiply(ratio, ratio), 1))))
+    return where(logical_or(isinf(x), isinf(y)), math.inf, multiply(large, sqrt(add(multiply(ratio, ratio), 1))))
 
 
 def logaddexp(x, y):
     """log(exp(x) + exp(y)), without overflow in between."""
+    x, y = _as_floating("logaddexp", x, y)
     large, small = maximum(x, y), minimum(x, y)
     return where(equal(x, y), add(x, math.log(2)), add(large, log1p(exp(subtract(small, large)))))
 
 
 def copysign(x, y):
     """The magnitude of x with the sign of y."""
-    from .creation import astype
-
-    trace = current_trace("copysign")
-    dtype = trace.promotion.to_floating(trace.dtype_of([operand_of(trace, each) for each in (x, y)]))
-    x = abs(astype(x, dtype))
+    x, y = _as_floating("copysign", x, y)
+    x = abs(x)
     return where(signbit(y), negative(x), x)
 
 
