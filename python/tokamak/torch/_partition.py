@@ -18,7 +18,7 @@ unsqueeze.default view.default _unsafe_view.default zeros.default ones.default s
 sym_size.int sym_numel.default""".split()) | {f"_operator.{each.__name__}" for each in NUMBERS}
 
 
-# What is a kernel of its own also without others: it reads its operands more than once, or writes little of what it reads.
+# What is a kernel of its own also without others: it reads its operands more than once.
 ALONE = frozenset(f"aten.{name}.default" for name in """gelu_backward _log_softmax _log_softmax_backward_data logsumexp
 native_layer_norm native_layer_norm_backward _softmax _softmax_backward_data""".split()) | {"aten.var_mean.correction"}
 
