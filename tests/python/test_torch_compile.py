@@ -89,6 +89,10 @@ MODULES = {
     "convolution": (lambda: torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4).eval(),
                                                 torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 2)),
                     [(2, 3, 6, 6)]),
+    "normalised pictures": (lambda: torch.nn.Sequential(torch.nn.GroupNorm(2, 4), torch.nn.BatchNorm2d(4),
+                                                        torch.nn.ReLU(), torch.nn.BatchNorm2d(4, affine=False)),
+                            [(3, 4, 5, 6)]),
+    "known statistics": (lambda: torch.nn.Sequential(torch.nn.BatchNorm2d(4).eval(), torch.nn.ReLU()), [(3, 4, 5, 6)]),
     "batch norm": (lambda: torch.nn.Sequential(torch.nn.BatchNorm1d(6), torch.nn.Tanh(), torch.nn.SiLU()), [(9, 6)]),
     "group norm": (lambda: torch.nn.Sequential(torch.nn.GroupNorm(2, 6), torch.nn.Hardswish()), [(3, 6, 5)]),
     "views": (lambda: lambda x: (x.t() * 2, x[:, ::2].relu() + 1, x.unsqueeze(1).expand(-1, 3, -1) - 0.5), [(4, 6)]),
@@ -221,6 +225,12 @@ DIRECT = [
     (lambda x: (A.split.Tensor(x * 2, 4, 1)[1] + 1, A.unbind(x * 2)[2] - 1, A.split.Tensor(x, 3, 0)[0] * 2), X),
     (lambda x: A.split_with_sizes_copy(x, [1, 3, 2], 1)[2] * 2, X),
     (lambda x: (A.squeeze(x[None]) * 2, A.squeeze.dim(x[None], 0) * 2, A.squeeze.dim(x, 1) + 1), X),
+    (lambda x, w, b, m, v: A._native_batch_norm_legit_functional(x, w, b, m, v, True, 0.1, 1e-5), X, ONE, ROW, ROW, ONE),
+    (lambda x, w, b, m, v: A._native_batch_norm_legit_functional(x, w, b, m, v, False, 0.1, 1e-5)[0] * 2, X, ONE, ROW,
+     ROW, ONE),
+    (lambda g, x, w, m, v: A.native_batch_norm_backward(g, x, w, None, None, m, v, True, 1e-5, [True] * 3), Y, X, ONE,
+     ROW, ONE),
+    (lambda x, w, b: A.native_group_norm(x[..., None], w, b, 4, 6, 1, 3, 1e-5), X, ONE, ROW),
     (lambda x: (A.sum(x), A.t(x) * 2, A.transpose.int(x, 0, 1) + 1), X),
 ]
 

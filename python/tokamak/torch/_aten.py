@@ -374,6 +374,32 @@ def _layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, 
     return tuple(each if wanted else None for each, wanted in zip(results, output_mask))
 
 
+@row("_native_batch_norm_legit_functional.default")
+def _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    if not training:
+        result = tnp.batch_norm_inference(input, running_mean, running_var, weight, bias, eps)
+        return result, tnp.zeros((0,)), tnp.zeros((0,)), running_mean, running_var
+    trace = current_trace("batch_norm")
+    operands = [None if each is None else each._tensor for each in (input, weight, bias, running_mean, running_var)]
+    results = trace.definition._call("batch_norm", operands, {"eps": eps, "momentum": momentum})
+    return tuple(trace.array(each) for each in results)
+
+
+@row("native_batch_norm_backward.default")
+def _batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
+                         output_mask):
+    results = tnp.batch_norm_backward(grad_out, input, save_mean, save_invstd, weight)
+    results = results if isinstance(results, tuple) else (results, None, None)  # without a weight
+    return tuple(each if wanted else None for each, wanted in zip(results, output_mask))
+
+
+@row("native_group_norm.default")
+def _group_norm(input, weight, bias, N, C, HxW, group, eps):
+    grouped = tnp.reshape(input, (N, group, -1))
+    rstd = tnp.rsqrt(tnp.var(grouped, 2) + eps)
+    return tnp.group_norm(input, group, weight, bias, eps), tnp.mean(grouped, 2), rstd
+
+
 # --- views ---
 
 @row("view.default", "_unsafe_view.default")
@@ -695,6 +721,11 @@ def _flash_attention(query, key, value, dropout_p=0.0, is_causal=False, attn_mas
     return result, logarithms
 
 
+def _against_known_statistics(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
+                              output_mask):
+    return None if train else "its statistics are not those of the batch"
+
+
 def _against_attention(query, key, value, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None):
     if dropout_p != 0:
         return "it drops elements at random"
@@ -702,7 +733,8 @@ def _against_attention(query, key, value, dropout_p=0.0, is_causal=False, attn_m
 
 
 # For operators that some calls of have no row: what is against one, from shapes and other arguments; or None.
-REFUSALS = {"aten._scaled_dot_product_flash_attention_for_cpu.default": _against_attention}
+REFUSALS = {"aten._scaled_dot_product_flash_attention_for_cpu.default": _against_attention,
+            "aten.native_batch_norm_backward.default": _against_known_statistics}
 
 PRODUCTS = frozenset(f"aten.{name}.default" for name in """addmm baddbmm bmm dot mm mv
 _scaled_dot_product_flash_attention_for_cpu""".split())

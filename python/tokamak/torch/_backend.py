@@ -19,15 +19,15 @@ reports = collections.deque(maxlen=64)  # of the graphs that were compiled last,
 # leaves out what its gradient needs.
 _KEPT = frozenset("""addcdiv addcmul addmm constant_pad_nd elu embedding gelu gelu_backward hardtanh leaky_relu
 leaky_relu_backward lerp linalg_vector_norm _log_softmax _log_softmax_backward_data logsumexp masked_fill
-native_layer_norm native_layer_norm_backward _scaled_dot_product_flash_attention_for_cpu select_backward
+native_batch_norm_backward _native_batch_norm_legit_functional native_group_norm native_layer_norm
+native_layer_norm_backward _scaled_dot_product_flash_attention_for_cpu select_backward
 sigmoid_backward silu silu_backward slice_backward _softmax _softmax_backward_data softplus stack std tanh_backward
 threshold_backward tril triu var_mean""".split())
 
 
 # What torch leaves whole, and is better in parts that fuse with what is around.
-_DIVIDED = """cudnn_batch_norm cudnn_batch_norm_backward native_batch_norm native_batch_norm_backward
-_native_batch_norm_legit _native_batch_norm_legit_functional _native_batch_norm_legit_no_training native_dropout
-native_group_norm native_group_norm_backward""".split()
+_DIVIDED = """cudnn_batch_norm cudnn_batch_norm_backward native_batch_norm _native_batch_norm_legit
+_native_batch_norm_legit_no_training native_dropout native_group_norm_backward""".split()
 
 
 def _decompositions():
@@ -102,8 +102,8 @@ class _Fusion(torch.nn.Module):
 
     def _stride_orders(self):
         """Of outputs, as torch has promised them to whoever comes next."""
-        return [_stride_order(node.meta["val"]) if isinstance(node.meta["val"], torch.Tensor) else None
-                for node in self._outputs]
+        values = [node.meta["val"] for node in self._outputs]
+        return [_stride_order(each) if isinstance(each, torch.Tensor) else None for each in values if each is not None]
 
     def _traced(self, args):
         values, given = {}, iter(args)

@@ -20,7 +20,9 @@ sym_size.int sym_numel.default""".split()) | {f"_operator.{each.__name__}" for e
 
 # What is a kernel of its own also without others: it reads its operands more than once.
 ALONE = frozenset(f"aten.{name}.default" for name in """gelu_backward _log_softmax _log_softmax_backward_data logsumexp
-native_layer_norm native_layer_norm_backward _softmax _softmax_backward_data""".split()) | {"aten.var_mean.correction"}
+native_batch_norm_backward _native_batch_norm_legit_functional native_group_norm native_layer_norm
+native_layer_norm_backward _softmax _softmax_backward_data""".split()) | {
+    "aten.sum.dim_IntList", "aten.mean.dim", "aten.var_mean.correction"}
 
 
 class Report:
