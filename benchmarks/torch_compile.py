@@ -176,14 +176,17 @@ def main() -> None:
               f"{row.get('tokamak_failed', '')}", flush=True)
         if options.device == "cuda":
             torch.cuda.empty_cache()
-    summary = {"device": torch.cuda.get_device_name() if options.device == "cuda" else platform.processor(),
+    summary = {"command": " ".join(sys.argv),
+               "device": torch.cuda.get_device_name() if options.device == "cuda" else platform.machine(),
                "threads": torch.get_num_threads(), "torch": torch.__version__, "cases": len(rows),
                "inductor_over_tokamak": geomean([row["time_ratio"] for row in rows if "time_ratio" in row]),
                "cold_compile_tokamak_over_inductor": geomean([row["compile_ratio"] for row in rows if "compile_ratio" in row]),
                "largest_error": max((row["tokamak_error"] for row in rows if "tokamak_error" in row), default=None)}
     print(json.dumps(summary, indent=1))
     if options.output:
-        Path(options.output).write_text(json.dumps({**summary, "rows": rows}, indent=1) + "\n")
+        lines = ",\n  ".join(map(json.dumps, rows))
+        head = json.dumps(summary, indent=1).removesuffix("\n}")
+        Path(options.output).write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n')
 
 
 if __name__ == "__main__":
