@@ -1,4 +1,6 @@
 """Which types the results of array functions have: those of the library whose arrays a function is called with."""
+import sys
+
 from ._types import DataType
 
 HALVES = (DataType.Half, DataType.BFloat16)
@@ -18,8 +20,9 @@ class Promotion:
 
     def __init__(self, library):
         self.library = "jax" if library == "jaxlib" else library if library in ("torch", "jax") else "numpy"
-        self.floating = DataType.Double if self.library == "numpy" else DataType.Float  # of numbers and quotients
-        self.integer = DataType.Int32 if self.library == "jax" else DataType.Int
+        is_wide = self.library == "numpy" or (self.library == "jax" and sys.modules["jax"].config.jax_enable_x64)
+        self.floating = DataType.Double if is_wide else DataType.Float  # of numbers and quotients
+        self.integer = DataType.Int32 if self.library == "jax" and not is_wide else DataType.Int
 
     def of_types(self, a, b):
         """The type in which two arrays meet."""
@@ -44,10 +47,10 @@ class Promotion:
 
     def of_sum(self, dtype):
         """Of sums and products of elements."""
-        if dtype in FLOATING or (self.library == "jax" and dtype is not DataType.Bool):
-            return dtype
-        return self.integer
+        return dtype if dtype in FLOATING else self.integer
 
     def to_floating(self, dtype):
         """Of functions that give fractions."""
+        if self.library == "jax" and dtype in (DataType.Bool, DataType.Int32):
+            return DataType.Float
         return dtype if dtype in FLOATING else self.floating

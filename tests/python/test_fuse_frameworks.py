@@ -77,8 +77,18 @@ def test_layouts_of_torch_tensors():
     assert got.is_contiguous(memory_format=torch.channels_last)
 
 
-def test_jax_arrays_meet_as_jax_says():
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_jax_arrays_meet_as_jax_says(is_wide):
     jax = pytest.importorskip("jax")
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", is_wide)
+    try:
+        compare_with_jax(jax)
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
+def compare_with_jax(jax):
     x = jax.numpy.arange(6, dtype="float32").reshape(2, 3)
     for dtype in ("bool", "int32", "float16", "bfloat16", "float32"):
         y = (jax.numpy.arange(6) % 3 + 1).reshape(2, 3).astype(dtype)
