@@ -78,7 +78,7 @@ class Fused:
                             "be hashable, as calls are told apart by it") from None
         if entry is None:
             entry = self._find(key, leaves)
-            if len(leaves) == len(args):
+            if not kwargs and len(leaves) == len(args):
                 looks = self._looks(args)
                 if looks is not None:
                     self._known[looks] = entry
@@ -127,7 +127,7 @@ class Fused:
                 if not _is_array(leaf):
                     return None
                 look = _looks_by_type[type(leaf)] = _look_for(leaf)
-            looks.append(look(leaf) if look is not _number or not self._tells_numbers else leaf)
+            looks.append((look(leaf), leaf) if look is _number and self._tells_numbers else look(leaf))
         return tuple(looks)
 
     def _find(self, key, leaves):

@@ -416,6 +416,20 @@ def test_constants_are_told_apart_by_their_types():
         same(fused(x, n), x * n)
 
 
+def test_calls_are_told_apart_by_all_that_they_have():
+    fused = fuse(lambda x, how=None, n=1: x * 2 if how else x * 3 if n > 1 else x)
+    for _ in range(2):
+        same(fused(X, how="twice"), X * 2)
+        same(fused(X), X)
+        same(fused(X, n=2), X * 3)
+        same(fused(X, None, 2), X * 3)
+        same(fused(X, None), X)
+    powers = fuse(lambda x, n: x * (n if n < 5 else 0))
+    x = np.arange(3)
+    for n in (2, 2.0, 7, 7.0, 2, 2.0):
+        same(powers(x, n), x * (n if n < 5 else 0))
+
+
 def test_types_are_those_of_the_library():
     def function(x):
         assert x.dtype == np.float32 and np.zeros(3, x.dtype).dtype == x.dtype
