@@ -1,5 +1,6 @@
 """The backend of torch.compile."""
 import collections
+import functools
 
 import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
@@ -10,6 +11,7 @@ from .. import numpy as tnp
 from .._fuse import Fused
 from .._traced_array import TracedArray
 from .._types import data_type_of
+from ..definition import compute_tensor_descriptor
 from ._aten import IGNORED, ROWS
 from ._partition import divide, tensors_of
 
@@ -30,6 +32,7 @@ _DIVIDED = """cudnn_batch_norm cudnn_batch_norm_backward native_batch_norm _nati
 _native_batch_norm_legit_no_training native_dropout native_group_norm_backward""".split()
 
 
+@functools.cache
 def _decompositions():
     table = {**core_aten_decompositions(),
              **get_decompositions([getattr(torch.ops.aten, name) for name in _DIVIDED])}
@@ -127,12 +130,10 @@ def _call(node, values):
     return _typed(ROWS[str(node.target)](*_plain(args), **_plain(kwargs)), node.meta["val"])
 
 
-def _plain(value):
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value] if isinstance(value, list) else tuple(map(_plain, value))
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return data_type_of(value) if isinstance(value, torch.dtype) else value
+def _plain(arguments):
+    """Arguments with tokamak's types for torch's."""
+    return torch.fx.node.map_aggregate(
+        arguments, lambda value: data_type_of(value) if isinstance(value, torch.dtype) else value)
 
 
 def _typed(result, value):
@@ -143,12 +144,6 @@ def _typed(result, value):
 
 
 def _stride_order(tensor):
-    """The rank of each axis in memory, 0 the fastest; None for row-major ones."""
-    strides = [int(each) if isinstance(each, int) else each.node.hint for each in tensor.stride()]
-    axes = sorted(range(len(strides)), key=lambda axis: (-strides[axis], axis))
-    if axes == sorted(axes):
-        return list(reversed(range(len(axes))))
-    order = [0] * len(axes)
-    for place, axis in enumerate(reversed(axes)):
-        order[axis] = place
-    return order
+    """The rank of each axis in memory, 0 the fastest, in the call that is compiled."""
+    return compute_tensor_descriptor(*([each if isinstance(each, int) else each.node.hint for each in numbers]
+                                       for numbers in (tensor.shape, tensor.stride())))[1]
