@@ -9,7 +9,7 @@ from . import _tokamak
 from ._arguments import shown
 from ._arrays import _root, strides_of
 from ._pytree import Constant, flatten, typed, unflatten
-from ._traced_array import TracedArray
+from ._traced_array import TracedArray, is_array
 from ._tracing import Number, Trace, _Captured, is_tracing
 from .definition import _strided
 
@@ -124,7 +124,7 @@ class Fused:
         for leaf in leaves:
             look = _looks_by_type.get(type(leaf))
             if look is None:
-                if not _is_array(leaf):
+                if not is_array(leaf):
                     return None
                 look = _looks_by_type[type(leaf)] = _look_for(leaf)
             looks.append((look(leaf), leaf) if look is _number and self._tells_numbers else look(leaf))
@@ -263,17 +263,13 @@ def _is_same(a, b):
     return a == b or (a != a and b != b)
 
 
-def _is_array(value):
-    return hasattr(value, "shape") and hasattr(value, "dtype")
-
-
 def _is_leaf(value):
     kind = type(value)
-    return kind is int or kind is float or _is_array(value)
+    return kind is int or kind is float or is_array(value)
 
 
 def _is_result(value):
-    return isinstance(value, (TracedArray, Number)) or _is_array(value)
+    return isinstance(value, Number) or is_array(value)
 
 
 _number = type  # a number is told by its type, where its value steered nothing

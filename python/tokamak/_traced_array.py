@@ -1,7 +1,6 @@
 """TracedArray: an array without elements, which stands for one while a function is traced."""
 import operator
 
-from ._tracing import Number
 from ._types import library_type
 
 
@@ -54,8 +53,7 @@ class TracedArray:
 
     def __repr__(self):
         try:
-            sizes = ", ".join(str(self._trace.value_of(each) if isinstance(each, Number) else each)
-                              for each in self.shape)
+            sizes = ", ".join(str(self._trace.value_of(each)) for each in self.shape)
         except Exception:  # the function has returned
             sizes = "of a call that is over"
         return f"TracedArray({self._dtype}[{sizes}])"
@@ -125,6 +123,11 @@ class TracedArray:
     def copy(self):
         """The array, which nothing writes into."""
         return self
+
+
+def is_array(value):
+    """Whether it looks like an array, of whatever library."""
+    return isinstance(value, TracedArray) or (hasattr(value, "shape") and hasattr(value, "dtype"))
 
 
 def _functions():

@@ -6,9 +6,8 @@ import contextvars
 import operator
 
 from . import _tokamak
-from ._arrays import strides_of
 from ._promotion import HALVES, Promotion, compute_type
-from ._types import DataType, data_type_of
+from ._types import DataType
 from ._values import Scalar
 from .definition import FusionDefinition
 
@@ -118,9 +117,12 @@ class Number(Scalar):
     def _whole(self, op):
         return self if self.kind is not float else self._trace.whole(self._trace.number(op, self))
 
-    def is_same(self, other):
-        """Whether the other one is this very number, in all calls."""
-        return isinstance(other, Number) and self._value.is_same(other._value)
+
+def is_known_equal(a, b):
+    """Whether two sizes are one in all calls, as far as can be seen."""
+    if isinstance(a, Number):
+        return isinstance(b, Number) and a._value.is_same(b._value)
+    return isinstance(b, int) and a == b
 
 
 def _arithmetic(op, is_reflected):
@@ -150,24 +152,13 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Number, f"__{_name}__", _comparison(_name))
 
 
-class Leaf:
-    """What is known of an argument before the function runs."""
-
-    __slots__ = ("dtype", "sizes", "strides")
-
-    def __init__(self, array):
-        self.dtype = data_type_of(array.dtype)
-        self.sizes = [int(each) for each in array.shape]
-        self.strides = strides_of(array)
-
-
 class Trace:
     """A definition that is being made by running a function. One thread makes it."""
 
     def __init__(self, name, library, is_static):
         self.definition = FusionDefinition(max_length=1 << 30)
         self.definition._name = name
-        self.definition._native = _tokamak.Definition(name)
+        self.definition._begin()
         self.promotion = Promotion(library)
         self.guards = []  # (native scalar, what it has to be)
         self._decided = set()  # the same as words
@@ -185,18 +176,12 @@ class Trace:
 
     # --- inputs ---
 
-    def _tensor(self, array, source):
-        leaf = Leaf(array)
-        tensor = self.definition.define_tensor(sizes=leaf.sizes, strides=leaf.strides, dtype=leaf.dtype,
-                                               static_sizes=self._is_static) if leaf.sizes else (
-            self.definition.define_tensor([], dtype=leaf.dtype))
+    def array_argument(self, array, source):
+        """The traced array of an argument, or of what was caught."""
+        tensor = self.definition.from_array(array, self._is_static)
         self.sources.append(source)
-        self.known.bind(tensor._value, leaf.sizes)
-        return self.array(tensor, leaf.dtype)
-
-    def array_argument(self, array, number):
-        """The traced array of an argument."""
-        return self._tensor(array, number)
+        self.known.bind(tensor._value, list(array.shape))
+        return self.array(tensor)
 
     def number_argument(self, value, number):
         """The traced number of an argument, an integer or a fraction of Python's."""
@@ -209,7 +194,7 @@ class Trace:
     def capture(self, array):
         """The traced array of one that the function knows by itself, as a global or a closure: each call takes it."""
         if id(array) not in self._captured:
-            self._captured[id(array)] = self._tensor(array, _Captured(array))
+            self._captured[id(array)] = self.array_argument(array, _Captured(array))
         return self._captured[id(array)]
 
     # --- values ---
@@ -221,8 +206,8 @@ class Trace:
         return TracedArray(self, tensor, tensor.dtype if dtype is None else dtype)
 
     def value_of(self, number):
-        """What the number is in the call that is traced."""
-        return self.known.evaluate(number._value)
+        """What a number is in the call that is traced."""
+        return self.known.evaluate(number._value) if isinstance(number, Number) else number
 
     def decide(self, number):
         """The same for Python, which asks: calls for which it is another one need another trace."""
@@ -237,9 +222,7 @@ class Trace:
 
     def is_equal(self, a, b):
         """Whether two sizes are one in this call; a guard, unless they are one in all."""
-        if isinstance(a, Number) or isinstance(b, Number):
-            return a.is_same(b) if isinstance(a, Number) and a.is_same(b) else bool(a == b)
-        return a == b
+        return is_known_equal(a, b) or bool(a == b)
 
     def wrap_number(self, scalar):
         """A scalar of the definition; one of Python's where it is a constant."""
@@ -252,7 +235,7 @@ class Trace:
             raise ZeroDivisionError("division by zero")
         if op == "floordiv" or op == "remainder":
             return self._divided(op, *operands)
-        is_floating = any(self._kind(each) is float for each in operands) or op in _FLOATING_FUNCTIONS
+        is_floating = any(self.kind_of(each) is float for each in operands) or op in _FLOATING_FUNCTIONS
         if op == "pow" and not is_floating and operands[1] < 0:
             is_floating = True
         values = [self._number(each, is_floating) for each in operands]
@@ -263,7 +246,7 @@ class Trace:
 
     def _require_fits(self, op, operands):
         """Integers of Python's do not end; the library's have 64 bits."""
-        exact = _EXACT[op](*(self.value_of(each) if isinstance(each, Number) else each for each in operands))
+        exact = _EXACT[op](*map(self.value_of, operands))
         if not -2**63 <= exact < 2**63:
             raise OverflowError(f"a number that sizes or arguments make does not fit 64 bits: {exact}")
 
@@ -273,7 +256,7 @@ class Trace:
             int(number))
 
     def _divided(self, op, a, b):
-        if any(self._kind(each) is float for each in (a, b)):
+        if any(self.kind_of(each) is float for each in (a, b)):
             rest = self.wrap_number(self.definition.ops.remainder(self._number(a, True), self._number(b, True)))
             return rest if op == "remainder" else self.number("round", self.number(
                 "truediv", self.number("sub", a, rest), b))
@@ -283,7 +266,8 @@ class Trace:
         return self.wrap_number(getattr(self.definition.ops, "div" if op == "floordiv" else op)(
             self._number(a, False), self._number(b, False)))
 
-    def _kind(self, operand):
+    def kind_of(self, operand):
+        """bool, int or float, of a number."""
         return operand.kind if isinstance(operand, Number) else type(operand)
 
     def _number(self, operand, is_floating):
@@ -306,7 +290,7 @@ class Trace:
             dtype = self.promotion.of_types(dtype, each._dtype)
         for each in operands:
             if not hasattr(each, "_tensor"):
-                dtype = self.promotion.of_number(dtype, self._kind(each))
+                dtype = self.promotion.of_number(dtype, self.kind_of(each))
         return dtype
 
     def _without_weak(self, arrays):

@@ -12,7 +12,7 @@ from .shapes import broadcast_arrays, expand_dims, reshape, swapaxes
 def full(shape, fill_value, dtype=None):
     """An array of one value."""
     trace = current_trace("full")
-    kind = trace._kind(fill_value)
+    kind = trace.kind_of(fill_value)
     dtype = dtype_from(dtype, {float: trace.promotion.floating, int: trace.promotion.integer}.get(kind, DataType.Bool))
     value = trace.as_type(fill_value, dtype)
     return trace.array(trace.definition.ops.full(list(shape_of(shape)), value, dtype), dtype)
@@ -55,7 +55,7 @@ def arange(start, stop=None, step=1, dtype=None):
     trace = current_trace("arange")
     if stop is None:
         start, stop = 0, start
-    is_floating = float in [trace._kind(each) for each in (start, stop, step)]
+    is_floating = float in [trace.kind_of(each) for each in (start, stop, step)]
     dtype = dtype_from(dtype, trace.promotion.floating if is_floating else trace.promotion.integer)
     if is_floating:
         length = math.ceil((float(stop) - float(start)) / float(step))

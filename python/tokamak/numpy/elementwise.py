@@ -2,10 +2,10 @@
 import math
 
 from .._promotion import FLOATING
-from .._traced_array import TracedArray
+from .._traced_array import TracedArray, is_array
 from .._tracing import current_trace
 from .._types import DataType
-from .operands import any_array, array_of, is_array, met, operand_of
+from .operands import any_array, array_of, met, operand_of
 
 
 def apply(op, operands, kind="same"):
@@ -206,7 +206,7 @@ def round(x, decimals=0):
 def pow(x, y):
     """x to the power of y."""
     if isinstance(x, TracedArray) and x._dtype not in FLOATING and not is_array(y) and y < 0 and (
-            current_trace("pow")._kind(y) is not float):
+            current_trace("pow").kind_of(y) is not float):
         raise ValueError("integers to negative powers are no integers: astype() makes them fractions")
     if not isinstance(x, TracedArray) or not isinstance(y, (int, float)) or y not in (2, 1, 0.5):
         return apply("pow", (x, y))
@@ -280,7 +280,7 @@ def where(condition, x, y):
     condition = to_truth(condition)
     operands = [operand_of(trace, each) for each in (x, y)]
     if not any_array(*operands):
-        kinds = [trace._kind(each) for each in operands]
+        kinds = [trace.kind_of(each) for each in operands]
         numbers = trace.promotion
         dtype = numbers.floating if float in kinds else numbers.integer if int in kinds else DataType.Bool
         from .creation import full

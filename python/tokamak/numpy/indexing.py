@@ -2,12 +2,12 @@
 import operator
 
 from .._promotion import INTEGERS
-from .._traced_array import TracedArray
+from .._traced_array import TracedArray, is_array
 from .._tracing import Number, current_trace
 from .._types import DataType
 from .creation import astype
 from .elementwise import add, less, multiply, where
-from .operands import array_of, axes_of, axis_of, is_array, moved, product_of
+from .operands import array_of, axes_of, axis_of, moved, product_of
 from .shapes import broadcast_arrays, concat, expand_dims, reshape, squeeze
 
 
@@ -18,28 +18,17 @@ def _select(x, axis, index):
     return moved("select", x, index + size if index < 0 else index, axis)
 
 
-def _bound(position, size, fallback):
-    """A start or an end of a slice as Python counts it, between 0 and the size."""
+def _bound(position, size, fallback, least=0):
+    """A start or an end of a slice as Python counts it: between 0 and the size, or, for steps backwards, one less."""
     if position is None:
         return fallback
     if not isinstance(position, Number):
         position = operator.index(position)
     if position < 0:
         position = position + size
-        return position if position >= 0 else 0
-    return position if position <= size else size
-
-
-def _end_of(position, size, fallback):
-    """A start or an end of a slice with a negative step, between -1 and the last position."""
-    if position is None:
-        return fallback
-    if not isinstance(position, Number):
-        position = operator.index(position)
-    if position < 0:
-        position = position + size
-        return position if position >= 0 else -1
-    return position if position < size else size - 1
+        return position if position >= 0 else least
+    most = size + least
+    return position if position <= most else most
 
 
 def _sliced(x, axis, part):
@@ -50,8 +39,7 @@ def _sliced(x, axis, part):
     if part == slice(None) or (part.start is None and part.stop is None and step == 1):
         return x
     if step < 0:
-        first = _end_of(part.start, size, size - 1)
-        last = _end_of(part.stop, size, -1)
+        first, last = _bound(part.start, size, size - 1, -1), _bound(part.stop, size, -1, -1)
         begin, end = size - 1 - first, size - 1 - last
         return _sliced(moved("flip", x, axes=[axis]), axis, slice(begin, end if end > begin else begin, -step))
     start, stop = _bound(part.start, size, 0), _bound(part.stop, size, size)

@@ -1,9 +1,10 @@
 """Functions by the names that NumPy and the library have for them."""
 from .._ops import signature_of
 from .._promotion import HALVES
+from .._traced_array import is_array
 from .._tracing import current_trace
 from .._types import DataType
-from .operands import is_array, operand_of
+from .operands import operand_of
 
 _NUMPY_NAMES = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
                 "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "true_divide": "divide", "power": "pow",

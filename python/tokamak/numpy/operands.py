@@ -1,16 +1,11 @@
 """What functions of arrays take: traced arrays, numbers, arrays that a function knows by itself."""
 import operator
 
-from .._traced_array import TracedArray
-from .._tracing import Number, current_trace
+from .._traced_array import TracedArray, is_array
+from .._tracing import Number, current_trace, is_known_equal
 from .._types import DataType, data_type_of
 
 NUMBERS = (bool, int, float, Number)
-
-
-def is_array(value):
-    """Whether it looks like an array, of whatever library."""
-    return isinstance(value, TracedArray) or (hasattr(value, "shape") and hasattr(value, "dtype"))
 
 
 def is_operand(value):
@@ -88,6 +83,11 @@ def shape_of(shape):
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
+def is_one(size):
+    """Whether the axis has one element in all calls."""
+    return isinstance(size, int) and size == 1
+
+
 def met(trace, operands):
     """Operands whose axes have one size, or one element, which those that have one in this call alone are told."""
     arrays = [each for each in operands if isinstance(each, TracedArray) and each.ndim]
@@ -103,9 +103,9 @@ def _size_of_axis(trace, arrays, axis):
     sizes = [each.shape[axis] for each in arrays if each.ndim >= -axis]
     longest = 1
     for size in sizes:
-        if isinstance(longest, int) and longest == 1:
+        if is_one(longest):
             longest = size
-        elif not (isinstance(size, int) and size == 1) and not _is_known_equal(trace, size, longest):
+        elif not is_one(size) and not is_known_equal(size, longest):
             if trace.is_equal(size, longest) or trace.is_equal(size, 1):
                 continue
             if not trace.is_equal(longest, 1):
@@ -114,14 +114,10 @@ def _size_of_axis(trace, arrays, axis):
     return longest
 
 
-def _is_known_equal(trace, a, b):
-    return a.is_same(b) if isinstance(a, Number) else isinstance(b, int) and a == b
-
-
 def _with_ones(trace, array, wanted):
     """With axes of one element where others have more."""
     sizes = array.shape
-    is_one = [isinstance(size, Number) and not _is_known_equal(trace, size, other) and trace.value_of(size) == 1
+    is_one = [isinstance(size, Number) and not is_known_equal(size, other) and trace.value_of(size) == 1
               and not trace.is_equal(other, 1) for size, other in zip(sizes, wanted[len(wanted) - len(sizes):])]
     if not any(is_one):
         return array

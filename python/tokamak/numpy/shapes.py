@@ -1,6 +1,6 @@
 """Functions that move elements."""
 from .._tracing import Number, current_trace
-from .operands import array_of, axes_of, axis_of, moved, product_of, shape_of
+from .operands import array_of, axes_of, axis_of, is_one, moved, product_of, shape_of
 
 
 def reshape(x, shape, copy=None):
@@ -13,8 +13,7 @@ def reshape(x, shape, copy=None):
         raise ValueError(f"reshape: {shape} has several -1")
     known = product_of(each for i, each in enumerate(shape) if i not in unknown)
     if unknown:
-        value = trace.value_of(known) if isinstance(known, Number) else known
-        total = trace.value_of(x.size) if isinstance(x.size, Number) else x.size
+        value, total = trace.value_of(known), trace.value_of(x.size)
         if value == 0 or total % value:
             raise ValueError(f"reshape: {total} elements do not divide into {value}")
         shape[unknown[0]] = x.size // known
@@ -89,15 +88,11 @@ def broadcast_to(x, shape):
     if len(shape) > x.ndim:
         x = expand_dims(x, tuple(range(len(shape) - x.ndim)))
     for axis, (old, new) in enumerate(zip(x.shape, shape)):
-        if not (isinstance(old, int) and old == 1) and old != new:
+        if not is_one(old) and old != new:
             raise ValueError(f"broadcast_to: axis {axis} has {old} elements, not {new}")
     if all(isinstance(old, int) and isinstance(new, int) and old == new for old, new in zip(x.shape, shape)):
         return x
     return moved("expand", x, list(shape))
-
-
-def is_one(size):
-    return isinstance(size, int) and size == 1
 
 
 def broadcast_shapes(*shapes):
