@@ -121,6 +121,8 @@ x, y = fd.input("f32", [-1, 4], [], []), fd.input("f32", [-1, 4], [True, True], 
 n, z = fd.scalar_input("i64"), fd.input("f64", [], [], [])
 foreign, far = other.input("f32", [-1, 4], [], []), other.scalar_input("i64")
 lost = _tokamak.Definition("h").input("f32", [-1, 4], [], [])
+known, target = _tokamak.KnownSizes(fd), _tokamak.KernelTarget.of_a_gpu()
+chosen = _tokamak.choose_parameters(fd, target, [])
 """
 COMPILED = """\
 cpu = tokamak._devices.open_device((1, 0))
@@ -129,6 +131,7 @@ native.output(native.call("add", [native.input("f32", [-1, -1], [], []), 1], {})
 program = _tokamak.Compiled(native, cpu, False)
 own = Array(cpu, ("own", 128, 0, 0, "f32", [4, 8], [8, 1]))
 call = program.call([A], None)
+last = _tokamak.LastCall()
 x = y = n = foreign = far = lost = native
 """
 SETUPS = {"defining": DEFINING, "scheduled": SCHEDULED, "running": RUNNING, "native": NATIVE, "compiled": COMPILED}
@@ -170,7 +173,9 @@ FITTING = {
     "device": ["None", "'cpu'", "'cuda'", "'cpu:0'", "0"], "array": ARRAYS, "inputs": [], "layout": LAYOUTS,
     "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'", "'cache_after'", "'merge'"],
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
-    "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"], "references": ["[A + B * 2, A.sum(1)]", "[A]", "[A, A]"],
+    "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
+    "references": ["[A + B * 2, A.sum(1)]", "[A]", "[A, A]"], "last": ["last"], "target": ["target"],
+    "told": ["[]", "[[4,8]]", "[None, 3]"], "chosen": ["chosen"], "parameter": ["'vector'", "'threads'"],
 }
 # Parameters by their names, where nothing else tells what they take.
 BY_NAME = {"tensor": "tensor", "arg": "tensor", "axis": "integer", "dim": "integer", "pos": "integer",
@@ -191,12 +196,19 @@ OF_MODULE = {
         "fd.output": ["tensor", "integers"], "fd.update": ["tensor", "tensor"], "fd.text": [], "fd.cast": ["scalar", "typename"],
         "fd.command": ["callable", "named"], "fd.drop_schedule": [], "fd.scheduled_text": [], "fd.scheduled_tensor": ["tensor"],
         "fd.scheduled_tensors": [], "fd.loops": ["tensor"], "fd.may_be_inlined": ["tensor"], "fd.is_reduction": ["tensor"],
-        "_tokamak.callables": [], "_tokamak.device_of": ["inputs"], "_tokamak.open_cuda": ["integer"], "_tokamak.open_cpu": ["integer"], "x.__str__": []},
+        "_tokamak.callables": [], "_tokamak.device_of": ["inputs"], "_tokamak.open_cuda": ["integer"],
+        "_tokamak.open_cpu": ["integer"], "x.__str__": [], "x.is_same": ["tensor"], "_tokamak.KnownSizes": ["native"],
+        "known.bind": ["tensor", "integers"],
+        "known.bind_number": ["scalar", "real"], "known.evaluate": ["scalar"], "_tokamak.parameters_of": ["flag"],
+        "_tokamak.judge_kinds": ["native", "target"], "_tokamak.choose_parameters": ["native", "target", "told"],
+        "_tokamak.apply_parameters": ["native", "chosen"], "chosen.value": ["parameter"],
+        "chosen.set": ["parameter", "integer"]},
     "compiled": {
         "_tokamak.Compiled": ["native", "opened", "flag"], "Array": ["opened", "layout", "integer"],
-        "own.__dlpack__": [], "own.__dlpack_device__": [], "own.__repr__": [], "program.try_execute": ["inputs", "inputs"],
-        "program.last_kernel_texts": ["flag"], "program.call": ["inputs", "integer"], "call.output_layouts": [],
-        "call.kernel_texts": ["flag"], "call.run": ["inputs"], "tokamak._devices.open_device": ["anything"]},
+        "own.__dlpack__": [], "own.__dlpack_device__": [], "own.__repr__": [],
+        "program.try_execute": ["inputs", "inputs", "last"],
+        "program.last_kernel_texts": ["last", "flag"], "program.call": ["inputs", "integer"], "call.output_layouts": [],
+        "call.kernel_texts": ["flag"], "call.run": ["inputs", "last"], "tokamak._devices.open_device": ["anything"]},
 }
 NAMED = {"own.__dlpack__": ["stream", "max_version", "dl_device", "copy"]}
 COMPILING = {"fd.execute", "fd.validate", "fd.cuda_code_for", "fd.source_for", "fd.scheduled_fusion_ir_for",
