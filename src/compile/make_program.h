@@ -1,4 +1,4 @@
-// Programs around an executor, for compile() and loadProgram().
+// Programs around an executor, for who makes them and for who looks into them.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@ namespace tokamak {
 class MultiDeviceExecutor;
 
 Program makeProgram(std::unique_ptr<MultiDeviceExecutor> executor);
+MultiDeviceExecutor& executorOf(Program& program);
 
 /// What the options say about runs.
 HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options);

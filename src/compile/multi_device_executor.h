@@ -40,6 +40,7 @@ class MultiDeviceExecutor {
   HostIrEvaluator& evaluator() { return *evaluator_; }
   /// What a call gives: the program's outputs but for hidden ones.
   std::vector<TensorView*> givenOutputs() const;
+  const Outputs& outputs() const { return outputs_; }
 
   /// `inputs` in the fusion's order; `outputs`: storage for results that are not hidden, as many first ones as the
   /// caller likes (an undefined tensor leaves one out). Gives all outputs that are not hidden. The stream, the order of

@@ -207,6 +207,7 @@ std::vector<Tensor> Program::run(std::initializer_list<Argument> inputs, std::in
 }
 
 Program makeProgram(std::unique_ptr<MultiDeviceExecutor> executor) { return Program(std::move(executor)); }
+MultiDeviceExecutor& executorOf(Program& program) { return *program.executor_; }
 
 HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options) {
   HostIrEvaluatorParams evaluator;

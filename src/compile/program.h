@@ -105,6 +105,7 @@ class TOKAMAK_EXPORT Program {
 
  private:
   friend Program makeProgram(std::unique_ptr<MultiDeviceExecutor> executor);
+  friend MultiDeviceExecutor& executorOf(Program& program);
   explicit Program(std::unique_ptr<MultiDeviceExecutor> executor);
   const HostIrContainer& hostProgram() const;
   std::vector<RunValue> inOrder(std::span<const Argument> inputs) const;
@@ -117,6 +118,13 @@ class TOKAMAK_EXPORT Program {
 /// The fusion may go, and threads may compile one side by side; the device outlives the program, and all tensors.
 /// Errors: Definition and others of what the fusion says.
 TOKAMAK_EXPORT Program compile(const Fusion& fusion, Device& device, const CompileOptions& options = {});
+
+/// A host program from its text (docs/host_text.md), with the passes that those of fusions go through: loops over
+/// streams are made, memory is allocated and let go. Its segments are kernels where each may be one; else their ops run
+/// one by one. `file`: its name in messages. Errors: Parse, with the place; HostProgram for a malformed program; those
+/// of the passes.
+TOKAMAK_EXPORT Program compileHostProgram(std::string_view text, std::string_view file, Device& device,
+                                          const CompileOptions& options = {});
 
 /// A fusion from its text (docs/text.md); `file` is its name in messages. Errors: Parse, Definition, Schedule, with the
 /// place.

@@ -14,16 +14,14 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/trace.h"
+#include "compile/host_program.h"
 #include "compile/lower_fusion.h"
 #include "device/tensor_copies.h"
-#include "graph/product_group.h"
-#include "heuristics/schedule_kernel.h"
 #include "host/ir/text/host_printer.h"
 #include "host/run/host_ir_evaluator.h"
 #include "interop/npy.h"
 #include "ir/clone.h"
 #include "ir/ops/host/for_loop.h"
-#include "ir/ops/host/post_on_stream.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/jit_device.h"
 #include "oracle/reference.h"
@@ -192,19 +190,6 @@ void requireEffect(const RunOptions& options, const ProgramFile& file) {
              options.grouping);
 }
 
-// Segments of a host program that was written by hand, or for --grouping segments, need not be kernels.
-SegmentMode segmentModeFor(const HostIrContainer& program, const RunOptions& options, const Device& device) {
-  if (groupingNamed(options.grouping) != Grouping::Fused) return SegmentMode::OpByOp;
-  const KernelTarget target = device.kernelTarget();
-  bool may_be_kernels = true;
-  forEachStatement(program.topLevel(), [&](const Expr& expr) {
-    const auto* post = expr.as<PostOnStream>();
-    if (post == nullptr || !may_be_kernels || productGroupOf(*post->segment)) return;
-    may_be_kernels = !canSchedule(*cloneFusion(*post->segment->fusion), target).reason;
-  });
-  return may_be_kernels ? SegmentMode::Kernels : SegmentMode::OpByOp;
-}
-
 // Of a program that is compiled. Host programs that were written by hand may use streams without a loop.
 void requireLoops(const RunOptions& options, const ProgramFile& file, const HostIrContainer& program) {
   bool has_loop = file.fusion == nullptr;
@@ -248,8 +233,9 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   if (options.explain && options.device != "cuda") fmt::print("kernels: {}\n", describeKernels(runnerOf(options)));
   const auto lowering_start = SteadyClock::now();
   std::unique_ptr<HostIrContainer> program = compile(file, options, dump, device);
+  const bool may_be_kernels = file.fusion == nullptr && groupingNamed(options.grouping) == Grouping::Fused;
   const SegmentMode segments =
-      file.fusion == nullptr ? segmentModeFor(*program, options, device) : segmentModeOf(options.grouping);
+      may_be_kernels ? segmentModeFor(*program, device.kernelTarget()) : segmentModeOf(options.grouping);
   const double lowering_ms = millisecondsSince(lowering_start);
   const std::shared_ptr<Stream> stream = device.createStream();
   const std::vector<std::string> output_names = outputNames(file.fusion != nullptr ? *file.fusion : *program);

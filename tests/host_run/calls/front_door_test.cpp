@@ -94,6 +94,22 @@ TEST(FrontDoor, NamesStandInTextsAndMessages) {
   EXPECT_EQ(errorOf([&] { run(4); }).message(), "bias: f32[m]: axis 0 has size 4, but m is 3 elsewhere");
 }
 
+TEST(FrontDoor, TakesTheTextOfAHostProgram) {
+  JitCpuDevice device;
+  const std::unique_ptr<Fusion> fusion = readFusion(
+      "fusion rows(x: f32[n, m], w: f32[m, k]) -> y { y = matmul(x, w) } schedule { parallelize(y, axis=0, "
+      "type=Stream) }");
+  Program first = compile(*fusion, device);
+  for (const bool makes_kernels : {true, false}) {
+    Program again = compileHostProgram(first.hostText(), "rows.host_ir", device, {.makes_kernels = makes_kernels});
+    const std::vector<float> x = someNumbers(6), w = someNumbers(6);
+    const std::vector<Tensor> inputs = {Tensor::wrap(device, x, {2, 3}), Tensor::wrap(device, w, {3, 2})};
+    EXPECT_EQ(again.run(inputs).at(0).read<float>()[3], first.run(inputs).at(0).read<float>()[3]);
+  }
+  EXPECT_THAT(errorOf([&] { compileHostProgram("%nonsense", "rows.host_ir", device); }).message(),
+              HasSubstr("rows.host_ir:1:"));
+}
+
 TEST(FrontDoor, RefusesNamesThatAreTakenOrNone) {
   Fusion fusion("names");
   TensorView* x = fusion.input("x", DataType::F32, {"n", 4});

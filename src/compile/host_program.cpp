@@ -1,0 +1,42 @@
+#include "compile/host_program.h"
+
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "compile/lower_fusion.h"
+#include "compile/make_program.h"
+#include "compile/multi_device_executor.h"
+#include "compile/program.h"
+#include "graph/product_group.h"
+#include "heuristics/schedule_kernel.h"
+#include "host/ir/text/host_parser.h"
+#include "ir/clone.h"
+#include "ir/ops/host/post_on_stream.h"
+
+namespace tokamak {
+
+Program compileHostProgram(std::string_view text, std::string_view file, Device& device,
+                           const CompileOptions& options) {
+  std::unique_ptr<HostIrContainer> program = parseHostProgram(text, file);
+  const KernelTarget target = device.kernelTarget();
+  finishHostProgram(*program, {.target = target});
+  HostIrEvaluatorParams params = evaluatorParamsOf(options);
+  params.segments = options.makes_kernels ? segmentModeFor(*program, target) : SegmentMode::OpByOp;
+  MultiDeviceExecutor::Outputs outputs;
+  outputs.given.resize(program->outputs().size());
+  std::iota(outputs.given.begin(), outputs.given.end(), size_t{0});
+  return makeProgram(std::make_unique<MultiDeviceExecutor>(std::move(program), std::move(outputs), device, params));
+}
+
+SegmentMode segmentModeFor(const HostIrContainer& program, const KernelTarget& target) {
+  bool may_be_kernels = true;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* post = expr.as<PostOnStream>();
+    if (post == nullptr || !may_be_kernels || productGroupOf(*post->segment)) return;
+    may_be_kernels = !canSchedule(*cloneFusion(*post->segment->fusion), target).reason;
+  });
+  return may_be_kernels ? SegmentMode::Kernels : SegmentMode::OpByOp;
+}
+
+}  // namespace tokamak
