@@ -5,9 +5,11 @@ from ._fuse import fuse
 from ._types import DataType
 from .definition import FusionDefinition, Scalar, Tensor, compute_contiguity, compute_tensor_descriptor
 from .heuristics import CpuScheduleParameters, CudaScheduleParameters, SchedulerHyperParameters
+from .program import BoundCall, Plan, Program, compile, export, load
 from .schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType, SchedulerType
 
-__all__ = ["Array", "BindError", "CacheOp", "CpuScheduleParameters", "CudaScheduleParameters", "DataType",
+__all__ = ["Array", "BindError", "BoundCall", "CacheOp", "CpuScheduleParameters", "CudaScheduleParameters", "DataType",
            "DefinitionError", "Error", "FusionDefinition", "LoadStoreOpType", "MemoryType", "OutOfMemoryError",
-           "ParallelType", "Scalar", "ScheduleError", "SchedulerHyperParameters", "SchedulerType", "Tensor",
-           "UnsupportedError", "compute_contiguity", "compute_tensor_descriptor", "fuse"]
+           "ParallelType", "Plan", "Program", "Scalar", "ScheduleError", "SchedulerHyperParameters", "SchedulerType",
+           "Tensor", "UnsupportedError", "compile", "compute_contiguity", "compute_tensor_descriptor", "export", "fuse",
+           "load"]

@@ -5,7 +5,7 @@ import sys
 
 from . import _tokamak
 from ._arguments import plain, shown
-from ._devices import CPU, CUDA, open_device
+from ._devices import CPU, CUDA, INTERPRETER, open_device
 from ._types import BYTES, NUMPY_NAMES
 
 ALIGNMENT = 64  # bytes
@@ -62,25 +62,36 @@ def place_of(inputs, device):
     place = _tokamak.device_of(inputs)
     if device is None:
         return place
-    wanted = _place_named(device)
+    wanted = place_named(device)
     if place[0] == CPU and not any(getattr(each, "shape", ()) for each in inputs):
         return wanted
+    if wanted == INTERPRETER and place[0] == CPU:
+        return wanted  # which uses the processor's memory
     if wanted != place:
         raise _tokamak.BindError("Inputs are not all on the same device or don't match selection! "
-                                 f"The arrays are on {_name_of(place)}, and {device} was asked for")
+                                 f"The arrays are on {name_of(place)}, and {device} was asked for")
     return place
 
 
-def _name_of(place):
+def name_of(place):
+    """'cpu', 'cuda:0' or 'interpreter'."""
+    if place == INTERPRETER:
+        return "interpreter"
     return "cpu" if place[0] == CPU else f"cuda:{place[1]}"
 
 
-def _place_named(device):
+def place_named(device):
+    """The kind and number of a device. Raises ValueError for what is none."""
     device = plain(device)
-    name = f"cuda:{device}" if type(device) is int else str(device)
+    try:
+        name = f"cuda:{device}" if type(device) is int else str(device)
+    except Exception:  # of the caller's own classes, or too deep
+        name = ""
+    if name == "interpreter":
+        return INTERPRETER
     found = re.fullmatch(r"(cpu(?::0)?)|cuda(?::([0-9]{1,9}))?", name, re.ASCII)
     if found is None:
-        raise ValueError(f"device {shown(device)} is none; legal are 'cpu', 'cuda' and 'cuda:0'")
+        raise ValueError(f"device {shown(device)} is none; legal are 'cpu', 'cuda', 'cuda:0' and 'interpreter'")
     return (CPU, 0) if found[1] else (CUDA, int(found[2] or 0))
 
 
@@ -187,7 +198,7 @@ class _Torch:
         import torch
 
         self._torch = torch
-        self._device = _name_of(place)
+        self._device = "cpu" if place[0] == CPU else name_of(place)
         self.stream = torch.cuda.current_stream(place[1]).cuda_stream if place[0] == CUDA else None
 
     def make(self, layout):

@@ -5,6 +5,7 @@ import threading
 from . import _tokamak
 
 CPU, CUDA = 1, 2  # as DLPack tells kinds of devices
+INTERPRETER = (CPU, 1)  # a device of the processor's that checks every access of its kernels
 
 _devices = {}
 _lock = threading.Lock()
@@ -16,7 +17,8 @@ def open_device(place):
     with _lock:
         if place not in _devices:
             kind, number = place
-            _devices[place] = _tokamak.open_cpu() if kind == CPU else _tokamak.open_cuda(number)
+            _devices[place] = (_tokamak.open_interpreter() if place == INTERPRETER else
+                               _tokamak.open_cpu() if kind == CPU else _tokamak.open_cuda(number))
         return _devices[place]
 
 

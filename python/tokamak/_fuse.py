@@ -103,6 +103,12 @@ class Fused:
         leaves, key = self._described(args, kwargs)
         return self._find(key, leaves).trace.definition
 
+    def _call_for(self, args, kwargs=None):
+        """The definition that a call runs, and what it is given there."""
+        leaves, key = self._described(args, kwargs or {})
+        entry = self._find(key, leaves)
+        return entry.trace.definition, entry._inputs(leaves)
+
     # --- which program ---
 
     def _described(self, args, kwargs):

@@ -21,7 +21,8 @@ def program_for(native, place, is_by_hand):
     with _lock:
         program = _programs.get(key)
     if program is None:
-        made = _tokamak.Compiled(native, open_device(place), is_by_hand)
+        made = _tokamak.compile_definition(native, open_device(place),
+                                            {"keeps_schedule": is_by_hand, "takes_schedule": is_by_hand})
         with _lock:
             program = _programs.setdefault(key, made)  # another thread may have been faster
     with _lock:

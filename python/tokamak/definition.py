@@ -10,9 +10,9 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from . import _tokamak
+from . import _calls, _tokamak
 from ._arguments import flag, integer, integers, listed, plain, real, shown
-from ._arrays import make_outputs, maker_for, note_written, place_of, require_written_by_hand, strides_of
+from ._arrays import note_written, place_of, require_written_by_hand, strides_of
 from ._compare import difference
 from ._devices import keep_for_parent
 from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
@@ -357,6 +357,15 @@ class FusionDefinition:
                 self._programs[key] = program_for(self._native, place, is_by_hand), _tokamak.LastCall()
             return self._programs[key]
 
+    def _for_programs(self, what):
+        """The native definition, complete, for a program of its own."""
+        with self._lock:
+            self._define()
+            if self._seed is not None:
+                raise _tokamak.UnsupportedError(f"{what}: the definition draws random numbers, and nobody gives their "
+                                                "seed; give the ops rng_seed and rng_offset")
+            return self._native
+
     def _define(self):
         if self._is_complete:
             return
@@ -387,7 +396,7 @@ class FusionDefinition:
         once, in order with the current stream of that library. Gradients do not flow through it.
 
         `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept.
-        `device`: 'cpu', 'cuda' or 'cuda:0', for calls without arrays.
+        `device`: 'cpu', 'cuda' or 'cuda:0', for calls without arrays; or 'interpreter', which checks every access.
         `override_user_schedule`: as if nothing had been scheduled by hand. `print_repro`: prints the definition as
         Python. Names in `_enable_options` and `_disable_options` are those of another system, and change nothing."""
         if not isinstance(inputs, (list, tuple)):
@@ -468,22 +477,7 @@ class FusionDefinition:
         program, last = self._compiled(place, override_user_schedule, inputs)
         if not override_user_schedule:
             self._program, self._last = program, last
-        outputs = program.try_execute(inputs, out, last)
-        if outputs is not None:
-            return outputs
-        maker = maker_for(inputs if out is None else [*inputs, *out], place, self._library)
-        call = program.call(inputs, maker.stream)
-        if out is None:
-            arrays, given = make_outputs(maker, call.output_layouts(), inputs)
-            call.run(given, last)
-            return [maker.given(each) for each in arrays]
-        if len(out) != program.output_count:
-            raise _tokamak.BindError(f"out: {len(out)} arrays for {program.output_count} outputs")
-        for i, each in enumerate(out):
-            if each is None:
-                raise TypeError(f"out: entry {i} is None; out has an array for each output, or is left out")
-        call.run(out, last)
-        return list(out)
+        return _calls.run(program, inputs, out, last, place, self._library)
 
     # --- looking inside ---
 

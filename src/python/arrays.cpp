@@ -206,6 +206,12 @@ std::optional<ScalarValue> numberOf(PyObject* given, DataType type) {
   return std::nullopt;
 }
 
+std::vector<PyObject*> objectsOf(const nb::list& list) {
+  std::vector<PyObject*> objects;
+  for (const nb::handle each : list) objects.push_back(each.ptr());
+  return objects;
+}
+
 dlpack::Device deviceOfArrays(const std::vector<PyObject*>& inputs) {
   std::optional<dlpack::Device> gpu;
   for (size_t i = 0; i < inputs.size(); ++i) {

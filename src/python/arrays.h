@@ -23,6 +23,9 @@ namespace tokamak::python {
 /// nothing for anything else.
 std::optional<ScalarValue> numberOf(PyObject* given, DataType type);
 
+/// The list's elements, which it keeps.
+std::vector<PyObject*> objectsOf(const nanobind::list& list);
+
 /// Where the arrays among the inputs of a call are: on one GPU, or else on the host. Arrays without axes may be on the
 /// host beside others on a GPU. Errors: Bind for arrays on several GPUs, and for other devices.
 dlpack::Device deviceOfArrays(const std::vector<PyObject*>& inputs);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/require.h"
+#include "compile/make_program.h"
+#include "compile/multi_device_executor.h"
 #include "host/plan/plan_key.h"
 #include "host/run/given_block.h"
 #include "ir/clone.h"
@@ -22,9 +24,6 @@ namespace nb = nanobind;
 namespace tokamak::python {
 
 namespace {
-
-// Outputs are arrays that their framework makes: each has memory of its own. Callers wait for them.
-constexpr CompileOptions kOwnOutputs = {.output_views = OutputViews::Copy, .runs_on_callers_thread = true};
 
 constexpr size_t kLayoutsKept = 256;
 
@@ -46,24 +45,11 @@ std::unique_ptr<Fusion> withoutThreads(const Fusion& scheduled) {
   return fusion;
 }
 
-CompileOptions optionsOf(bool is_by_hand) {
-  CompileOptions options = kOwnOutputs;
-  options.keeps_schedule = is_by_hand;
-  return options;
-}
-
 // Calls use(fusion) with what is compiled.
 template <class Use>
-auto withFusion(const Definition& definition, bool is_by_hand, bool is_on_processor, const Use& use) {
-  if (!is_by_hand) return use(definition.fusion());
-  if (!is_on_processor) return use(definition.program());
-  return use(*withoutThreads(definition.program()));
-}
-
-Program compileUnlocked(const Definition& definition, Device& device, bool is_by_hand) {
-  const Unlocked unlocked;
-  return withFusion(definition, is_by_hand, isOnProcessor(device),
-                    [&](const Fusion& fusion) { return compile(fusion, device, optionsOf(is_by_hand)); });
+auto withFusion(const Fusion& fusion, const CompileOptions& options, const KernelTarget& target, const Use& use) {
+  if (!options.keeps_schedule || target.kind != TargetKind::Cpu) return use(fusion);
+  return use(*withoutThreads(fusion));
 }
 
 // Whether several elements are one in memory.
@@ -76,17 +62,21 @@ bool isExpanded(const OutputLayout& layout) {
 
 }  // namespace
 
-Compiled::Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand)
+CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& device, const CompileOptions& options) {
+  Program program = withFusion(*fusion, options, device.kernelTarget(),
+                               [&](const Fusion& it) { return compile(it, device, options); });
+  return {.program = std::move(program), .fusion = std::move(fusion), .options = options};
+}
+
+Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device)
     : opened_(std::move(device)),
       device_(opened_->device.get()),
       is_on_processor_(isOnProcessor(*device_)),
       place_(opened_->place()),
-      is_by_hand_(is_by_hand),
-      definition_(std::move(definition)),
-      program_(compileUnlocked(*definition_, *device_, is_by_hand)) {
-  const std::vector<Val*>& inputs = definition_->fusion().inputs();
-  input_tensors_ = static_cast<size_t>(std::ranges::count_if(inputs, [](Val* it) { return asTensor(it) != nullptr; }));
-  given_outputs_ = program_.outputNames().size();
+      source_(std::move(source)),
+      inputs_(executorOf(source_.program).program().inputs()) {
+  input_tensors_ = static_cast<size_t>(std::ranges::count_if(inputs_, [](Val* it) { return asTensor(it) != nullptr; }));
+  given_outputs_ = source_.program.outputNames().size();
 }
 
 void LastCall::note(const std::shared_ptr<const KnownLayouts>& layouts) {
@@ -143,13 +133,12 @@ bool Compiled::view(PyObject* given, ArrayView& view, const ArrayType*& type) co
 
 // False where an input is something else than such an array or, for a scalar, a number.
 bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
-  const std::vector<Val*>& wanted = definition_->fusion().inputs();
-  if (PyTuple_Size(inputs) != static_cast<Py_ssize_t>(wanted.size())) return false;
+  if (PyTuple_Size(inputs) != static_cast<Py_ssize_t>(inputs_.size())) return false;
   size_t tensors = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
     PyObject* const given = PyTuple_GetItem(inputs, static_cast<Py_ssize_t>(i));
-    if (asTensor(wanted[i]) == nullptr) {
-      const auto number = numberOf(given, wanted[i]->dtype());
+    if (asTensor(inputs_[i]) == nullptr) {
+      const auto number = numberOf(given, inputs_[i]->dtype());
       if (!number) return false;
       state.scalars.push_back(*number);
       continue;
@@ -184,7 +173,7 @@ std::shared_ptr<const KnownLayouts> Compiled::knownLayouts(const std::vector<int
 std::vector<Argument> Compiled::argumentsOf(const CallState& state) const {
   std::vector<Argument> arguments;
   size_t tensors = 0, scalars = 0;
-  for (Val* input : definition_->fusion().inputs()) {
+  for (Val* input : inputs_) {
     if (asTensor(input) != nullptr)
       arguments.emplace_back(state.inputs[tensors++]);
     else
@@ -206,7 +195,7 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   auto made = std::make_shared<KnownLayouts>();
   {
     const Unlocked unlocked;
-    made->outputs = program_.outputLayouts(arguments);
+    made->outputs = source_.program.outputLayouts(arguments);
   }
   made->key = state.key;
   made->inputs = argumentsOn(*device_, arguments);
@@ -239,6 +228,13 @@ nb::object Compiled::newOutput(const CallState& state, const OutputLayout& layou
 }
 
 nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::handle written) {
+  nb::object outputs = tryBind(state, inputs, written);
+  if (!outputs.is_none()) runWith(state);
+  return outputs;
+}
+
+// None where it cannot be: of the outputs, a list.
+nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle written) {
   state.begin();
   if (!tryTake(inputs.ptr(), state)) return nb::none();
   const KnownLayouts& layouts = layoutsOf(state);
@@ -260,10 +256,13 @@ nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::han
     const ErrorNote note(describe);
     state.put(lain, state.outputs[i]);
   }
-  const Unlocked unlocked;
-  program_.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
-  if (is_on_processor_) device_->synchronize(state.stream());
   return outputs;
+}
+
+void Compiled::runWith(CallState& state) {
+  const Unlocked unlocked;
+  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
+  if (is_on_processor_) device_->synchronize(state.stream());
 }
 
 std::shared_ptr<Stream> Compiled::streamOf(std::optional<uintptr_t> stream) {
@@ -282,7 +281,7 @@ PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs,
       has_callers_stream_(stream.has_value()),
       stream_(compiled.streamOf(stream)),
       arrays_(std::make_unique<CallArrays>(*compiled.opened_, stream_)) {
-  const std::vector<Val*>& wanted = compiled.definition_->fusion().inputs();
+  const std::vector<Val*>& wanted = compiled.inputs_;
   TK_REQUIRE(inputs.size() == wanted.size(), Bind, "{} inputs for a definition that has {}", inputs.size(),
              wanted.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -292,12 +291,14 @@ PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs,
 }
 
 std::vector<KernelText> Compiled::kernelTexts(std::span<const Argument> inputs, bool is_cuda) const {
+  TK_REQUIRE(source_.fusion != nullptr, Unsupported,
+             "the source of {}: host programs and programs from files have none; definitions have",
+             source_.program.name());
   const Unlocked unlocked;
   KernelTarget target = device_->kernelTarget();
   if (is_cuda && is_on_processor_) target = hopperTarget();
-  return withFusion(*definition_, is_by_hand_, target.kind == TargetKind::Cpu, [&](const Fusion& fusion) {
-    return kernelTextsOf(fusion, target, optionsOf(is_by_hand_), inputs);
-  });
+  return withFusion(*source_.fusion, source_.options, target,
+                    [&](const Fusion& fusion) { return kernelTextsOf(fusion, target, source_.options, inputs); });
 }
 
 std::optional<std::vector<KernelText>> Compiled::kernelTexts(LastCall& last, bool is_cuda) const {
@@ -312,7 +313,14 @@ std::vector<KernelText> PythonCall::kernelTexts(bool is_cuda) const {
 
 std::vector<OutputLayout> PythonCall::outputLayouts() {
   const Unlocked unlocked;
-  return compiled_.program_.outputLayouts(arguments_);
+  return compiled_.source_.program.outputLayouts(arguments_);
+}
+
+const Plan& PythonCall::plan() {
+  std::vector<RunValue> values;
+  for (const Argument& each : arguments_) values.push_back(each.value());
+  const Unlocked unlocked;
+  return executorOf(compiled_.source_.program).planFor(values);
 }
 
 void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
@@ -323,9 +331,9 @@ void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
   {
     const Unlocked unlocked;
     if (compiled_.is_on_processor_) {
-      for (const Tensor& each : compiled_.program_.run(arguments_, given)) each.waitReady();
+      for (const Tensor& each : compiled_.source_.program.run(arguments_, given)) each.waitReady();
     } else {
-      compiled_.program_.run(arguments_, given, stream_);
+      compiled_.source_.program.run(arguments_, given, stream_);
       if (!has_callers_stream_) stream_->synchronize();
     }
   }
@@ -334,6 +342,29 @@ void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
   arguments_.clear();
   arrays_ = nullptr;
   compiled_.opened_->arrays.collect();
+}
+
+BoundCall::BoundCall(Compiled& compiled, nb::handle inputs, nb::handle out)
+    : compiled_(compiled),
+      inputs_(tupleOf(inputs)),
+      state_(*compiled.device_, compiled.input_tensors_, compiled.given_outputs_) {
+  outputs_ = compiled.tryBind(state_, inputs_, out.is_none() ? nb::object() : tupleOf(out));
+  TK_REQUIRE(
+      !outputs_.is_none(), Unsupported,
+      "{} cannot be bound to these inputs and outputs: legal are as many arrays and numbers as it has inputs, of "
+      "NumPy or torch, on its device, and outputs whose elements have memory of their own; call it instead",
+      compiled.source_.program.name());
+}
+
+// One thread after the other, and without the interpreter's lock while it waits.
+void BoundCall::run() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    const Unlocked unlocked;
+    lock.lock();
+  }
+  if (!compiled_.is_on_processor_) compiled_.tryAdopt(state_);
+  compiled_.runWith(state_);
 }
 
 }  // namespace tokamak::python

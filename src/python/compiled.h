@@ -12,8 +12,11 @@
 #include "compile/program.h"
 #include "python/arrays.h"
 #include "python/call_state.h"
-#include "python/definition.h"
 #include "python/kernel_texts.h"
+
+namespace tokamak {
+class Plan;
+}
 
 namespace tokamak::python {
 
@@ -46,6 +49,9 @@ class PythonCall {
   /// The kernels that it takes; `is_cuda`: that it would take on a GPU, which is an H200 where the call is on another
   /// device. Errors: those of Program::outputLayouts().
   std::vector<KernelText> kernelTexts(bool is_cuda) const;
+  /// The plan that it replays, which is good until others take its place. Errors: those of Program::run() before
+  /// anything runs.
+  const Plan& plan();
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
   /// input or of another output. On a GPU it returns at once where the caller told a stream. The inputs are given back.
   /// Errors: those of Program::run(); Usage the second time.
@@ -59,13 +65,25 @@ class PythonCall {
   std::vector<Argument> arguments_;
 };
 
+/// A program, and what it was compiled from.
+struct CompiledSource {
+  Program program;
+  std::shared_ptr<const Fusion> fusion = nullptr;  ///< null: a host program, or one from a file
+  CompileOptions options = {};
+};
+
+/// What `fusion` becomes on the device: where the schedule is kept, blocks have one thread on a processor, and axes of
+/// threads are loops there. Calls without the interpreter's lock. Errors: those of compile().
+CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& device, const CompileOptions& options);
+
+/// Outputs are arrays that their framework makes: each has memory of its own. Callers wait for them.
+constexpr CompileOptions kOwnOutputs = {.output_views = OutputViews::Copy, .runs_on_callers_thread = true};
+
 /// Thread safety: any threads may call it side by side. Functions are called with the interpreter's lock, and let go of
 /// it while they compile and run.
 class Compiled {
  public:
-  /// `is_by_hand`: as its schedule says. Blocks have one thread on a processor: axes of threads are loops there.
-  /// Errors: those of compile().
-  Compiled(std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device, bool is_by_hand);
+  Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device);
 
   /// Tells `last` of calls that were done.
   /// A call with numbers and arrays of NumPy's or of types with a table (on a GPU: of one type, on whose current stream
@@ -74,6 +92,9 @@ class Compiled {
   nanobind::object tryExecute(nanobind::handle inputs, nanobind::handle out, LastCall& last);
   /// The kernels of the last call, as PythonCall::kernelTexts() gives them; nothing where there was none.
   std::optional<std::vector<KernelText>> kernelTexts(LastCall& last, bool is_cuda) const;
+  Program& program() { return source_.program; }
+  /// Tensors and scalars, in the order in which calls take them.
+  const std::vector<Val*>& inputs() const { return inputs_; }
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 
@@ -84,9 +105,12 @@ class Compiled {
  private:
   class Lease;
   friend class PythonCall;
+  friend class BoundCall;
   std::vector<KernelText> kernelTexts(std::span<const Argument> inputs, bool is_cuda) const;
   std::vector<Argument> argumentsOf(const CallState& state) const;
   nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
+  nanobind::object tryBind(CallState& state, nanobind::handle inputs, nanobind::handle written);
+  void runWith(CallState& state);
   bool view(PyObject* given, ArrayView& view, const ArrayType*& type) const;
   bool tryTake(PyObject* inputs, CallState& state) const;
   bool tryAdopt(CallState& state) const;
@@ -100,9 +124,8 @@ class Compiled {
   Device* device_;
   bool is_on_processor_;
   dlpack::Device place_;
-  bool is_by_hand_;
-  std::shared_ptr<Definition> definition_;
-  Program program_;
+  CompiledSource source_;
+  std::vector<Val*> inputs_;
   size_t input_tensors_ = 0;
   size_t given_outputs_ = 0;
 
@@ -110,6 +133,28 @@ class Compiled {
   std::vector<std::unique_ptr<CallState>> idle_;
   std::shared_ptr<Stream> stream_;  ///< of calls of any kind
   std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
+};
+
+/// A call whose arrays and numbers stay: each run reads and writes them anew, and looks at none.
+/// Thread safety: any threads may run it; its runs are one after the other. Functions are called with the interpreter's
+/// lock, and let go of it while they run.
+class BoundCall {
+ public:
+  /// `out`: as for Compiled::tryExecute(). Prepares, and runs nothing. Errors: Unsupported for arrays that cannot be
+  /// bound: of libraries without a table, and outputs with elements that share memory.
+  BoundCall(Compiled& compiled, nanobind::handle inputs, nanobind::handle out);
+
+  /// Errors: those of Program::runInto().
+  void run();
+  /// A list.
+  nanobind::object outputs() const { return outputs_; }
+
+ private:
+  Compiled& compiled_;
+  nanobind::object inputs_;
+  nanobind::object outputs_;
+  CallState state_;
+  std::mutex mutex_;
 };
 
 }  // namespace tokamak::python

@@ -73,6 +73,11 @@ class Definition : public std::enable_shared_from_this<Definition> {
   Fusion& scheduledFusion() { return *schedule().fusion; }
   /// What runs: the copy that has a schedule, else the fusion.
   const Fusion& program() const { return scheduled_ != nullptr ? *scheduled_->fusion : fusion_; }
+  /// The same, which lives as long as it is held.
+  std::shared_ptr<const Fusion> sharedProgram() const {
+    return scheduled_ != nullptr ? scheduled_->fusion : sharedFusion();
+  }
+  std::shared_ptr<const Fusion> sharedFusion() const { return {shared_from_this(), &fusion_}; }
   /// The value's tensor in the schedule. Errors: Definition for a value of another definition, and for what is no
   /// tensor or of a schedule that was dropped.
   TensorView* scheduledTensor(const Value& value);

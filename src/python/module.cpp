@@ -18,11 +18,14 @@
 #include "base/require.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
-#include "python/compiled.h"
+#include "python/definition.h"
 #include "python/heuristics.h"
 #include "python/known_sizes.h"
 #include "python/op_table.h"
+#include "python/opened_device.h"
 #include "python/own_array.h"
+#include "python/programs.h"
+#include "python/reference.h"
 #include "python/unlocked.h"
 #include "tools/process.h"
 
@@ -305,25 +308,7 @@ void bindDefinition(nb::module_& m) {
       });
 }
 
-// --- programs ---
-
-std::vector<PyObject*> objectsOf(const nb::list& list) {
-  std::vector<PyObject*> objects;
-  for (const nb::handle each : list) objects.push_back(each.ptr());
-  return objects;
-}
-
-nb::list listOf(const std::vector<KernelText>& texts) {
-  nb::list list;
-  for (const KernelText& each : texts) list.append(nb::make_tuple(each.schedule, each.kernel, each.source));
-  return list;
-}
-
-nb::tuple layoutOf(const OutputLayout& layout) {
-  constexpr std::array kMemories = {"own", "input", "output"};
-  return nb::make_tuple(kMemories[static_cast<size_t>(layout.memory)], layout.bytes, layout.of, layout.offset,
-                        std::string(dataTypeName(layout.dtype)), layout.sizes, layout.strides);
-}
+// --- arrays ---
 
 // Errors: Definition for memory that the elements do not lie in.
 void requireInside(const OutputLayout& layout) {
@@ -392,6 +377,8 @@ void bindArrays(nb::module_& m) {
   m.def(
       "open_cpu", [](int64_t threads) { return std::make_shared<OpenedDevice>(openCpuDevice({.threads = threads})); },
       "threads"_a = 0);
+  m.def("open_interpreter",
+        [] { return std::make_shared<OpenedDevice>(openCpuDevice({.runner = KernelRunner::Interpreted})); });
   m.def("open_cuda", [](int64_t ordinal) { return std::make_shared<OpenedDevice>(openCudaDevice(ordinal)); });
   nb::class_<OwnArray>(m, "Array")
       .def(
@@ -436,36 +423,6 @@ void bindArrays(nb::module_& m) {
   });
 }
 
-void bindPrograms(nb::module_& m) {
-  nb::class_<LastCall>(m, "LastCall").def(nb::init<>());
-  nb::class_<Compiled>(m, "Compiled", nb::is_weak_referenceable())
-      .def("__init__",
-           [](Compiled* made, std::shared_ptr<Definition> definition, std::shared_ptr<OpenedDevice> device,
-              bool is_by_hand) { new (made) Compiled(std::move(definition), std::move(device), is_by_hand); })
-      .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none(), "last"_a)
-      .def("last_kernel_texts",
-           [](const Compiled& it, LastCall& last, bool is_cuda) -> nb::object {
-             const auto texts = it.kernelTexts(last, is_cuda);
-             return texts ? nb::object(listOf(*texts)) : nb::none();
-           })
-      .def_prop_ro("output_count", &Compiled::outputCount)
-      .def(
-          "call",
-          [](Compiled& it, const nb::list& inputs, std::optional<uintptr_t> stream) {
-            return it.call(objectsOf(inputs), stream);
-          },
-          nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), "inputs"_a, "stream"_a.none());
-  nb::class_<PythonCall>(m, "Call")
-      .def("output_layouts",
-           [](PythonCall& it) {
-             nb::list layouts;
-             for (const OutputLayout& each : it.outputLayouts()) layouts.append(layoutOf(each));
-             return layouts;
-           })
-      .def("kernel_texts", [](const PythonCall& it, bool is_cuda) { return listOf(it.kernelTexts(is_cuda)); })
-      .def("run", [](PythonCall& it, const nb::list& outputs, LastCall& last) { it.run(objectsOf(outputs), last); });
-}
-
 // --- the command line ---
 
 // As the process would have got the word from a shell.
@@ -499,6 +456,7 @@ NB_MODULE(_tokamak, m) {
   bindKnownSizes(m);
   bindArrays(m);
   bindPrograms(m);
+  bindReference(m);
   bindHeuristics(m);
   m.def("main", &mainOf, "arguments"_a, nb::sig("def main(arguments: list[str]) -> int"),
         "The command line, of a process that is nothing else: gives the exit code.");

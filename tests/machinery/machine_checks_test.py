@@ -47,7 +47,7 @@ VIOLATIONS = [
     ("room_layers", "src/runtime/cuda/a.cpp", '#include "jit/cuda_jit.h"\n', "runtime/cuda includes jit"),
     ("flat_folders", "src/compute/a.cpp", "", "src/compute:1: 41 sources"),
     ("room_layers", "src/oracle/a.cpp", '#include "define/ops.h"\n', "oracle includes define"),
-    ("room_layers", "src/schedule/a.cpp", '#include "oracle/oracle.h"\n', "only tools and tests link"),
+    ("room_layers", "src/schedule/a.cpp", '#include "oracle/oracle.h"\n', "only tools, the Python module and tests link"),
     ("room_layers", "src/ir/a.cpp", '#include "val.h"\n', "an include names its room"),
     ("room_layers", "src/attic/a.cpp", "", "src/attic is no room"),
     ("includes", "src/ir/a.cpp", '#include "ir/val.h"\n\nstd::vector<int> v;\n', "src/ir/a.cpp:3: std::vector without vector"),

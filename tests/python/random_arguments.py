@@ -128,10 +128,13 @@ COMPILED = """\
 cpu = tokamak._devices.open_device((1, 0))
 native = _tokamak.Definition("f")
 native.output(native.call("add", [native.input("f32", [-1, -1], [], []), 1], {})[0], [])
-program = _tokamak.Compiled(native, cpu, False)
+program = _tokamak.compile_definition(native, cpu, {})
 own = Array(cpu, ("own", 128, 0, 0, "f32", [4, 8], [8, 1]))
 call = program.call([A], None)
 last = _tokamak.LastCall()
+bound = program.bind([A], None)
+reference = _tokamak.Reference(native, cpu, [A])
+made = tokamak.Program(program, (1, 0))
 x = y = n = foreign = far = lost = native
 """
 SETUPS = {"defining": DEFINING, "scheduled": SCHEDULED, "running": RUNNING, "native": NATIVE, "compiled": COMPILED}
@@ -175,7 +178,8 @@ FITTING = {
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
     "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
     "references": ["[A + B * 2, A.sum(1)]", "[A]", "[A, A]"], "last": ["last"], "target": ["target"],
-    "told": ["[]", "[[4,8]]", "[None, 3]"], "chosen": ["chosen"], "parameter": ["'vector'", "'threads'"],
+    "told": ["[]", "[[4,8]]", "[None, 3]"], "options": ["{}", "{'streams':2}", "{'streams':'a'}", "{'streams':-1}"],
+    "source": ["'fusion f(x: f32[n]) -> y { y = abs(x) }'", "'% x'", "b'TOK'", "b''"], "names": ["[]", "['native']", "['no']", "'ab'"], "chosen": ["chosen"], "parameter": ["'vector'", "'threads'"],
 }
 # Parameters by their names, where nothing else tells what they take.
 BY_NAME = {"tensor": "tensor", "arg": "tensor", "axis": "integer", "dim": "integer", "pos": "integer",
@@ -204,7 +208,16 @@ OF_MODULE = {
         "_tokamak.apply_parameters": ["native", "chosen"], "chosen.value": ["parameter"],
         "chosen.set": ["parameter", "integer"]},
     "compiled": {
-        "_tokamak.Compiled": ["native", "opened", "flag"], "Array": ["opened", "layout", "integer"],
+        "_tokamak.compile_definition": ["native", "opened", "options"],
+        "_tokamak.compile_text": ["source", "name", "opened", "options"],
+        "_tokamak.load": ["source", "name", "opened", "flag", "flag", "options"],
+        "_tokamak.export_definition": ["native", "named", "names", "names", "integer", "flag"],
+        "_tokamak.Reference": ["native", "opened", "inputs"], "reference.exact": ["integer"],
+        "reference.compare": ["integer", "array"], "program.bind": ["inputs", "inputs"], "bound.run": [],
+        "program.prepare": ["named"], "program.host_text": [], "program.statistics": [], "call.plan": [],
+        "tokamak.compile": ["source", "device"], "tokamak.load": ["source", "device", "flag", "flag"],
+        "made.run": ["inputs", "inputs"], "made.bind": ["inputs", "inputs"], "made.plan_for": ["inputs"],
+        "made.prepare": ["named"], "Array": ["opened", "layout", "integer"],
         "own.__dlpack__": [], "own.__dlpack_device__": [], "own.__repr__": [],
         "program.try_execute": ["inputs", "inputs", "last"],
         "program.last_kernel_texts": ["last", "flag"], "program.call": ["inputs", "integer"], "call.output_layouts": [],
@@ -213,7 +226,8 @@ OF_MODULE = {
 NAMED = {"own.__dlpack__": ["stream", "max_version", "dl_device", "copy"]}
 COMPILING = {"fd.execute", "fd.validate", "fd.cuda_code_for", "fd.source_for", "fd.scheduled_fusion_ir_for",
              "program.try_execute", "program.call", "call.run", "call.kernel_texts", "program.last_kernel_texts",
-             "_tokamak.Compiled", "fd.last_cuda_code", "fd.last_scheduled_fusion_ir"}
+             "_tokamak.compile_definition", "_tokamak.compile_text", "_tokamak.export_definition", "tokamak.compile",
+             "program.bind", "call.plan", "made.run", "made.bind", "made.plan_for", "program.prepare", "made.prepare", "fd.last_cuda_code", "fd.last_scheduled_fusion_ir"}
 
 
 class Function:
@@ -353,7 +367,7 @@ def is_fitting(error, planned):
         return True
     if isinstance(error, tokamak.Error):
         return bool(str(error)) and "internal" not in str(getattr(error, "code", "")).lower()
-    return isinstance(error, (TypeError, ValueError, IndexError, OverflowError, NotImplementedError)) and bool(str(error))
+    return isinstance(error, (TypeError, ValueError, IndexError, OverflowError, NotImplementedError, OSError)) and bool(str(error))
 
 
 def batch_of(function):
