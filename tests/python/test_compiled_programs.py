@@ -79,8 +79,9 @@ def test_a_program_updates_its_inputs():
     assert x.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("name, value", [("streams", 0), ("streams", "4"), ("calls_in_flight", 0),
-                                         ("most_plans", -1), ("most_intermediate_bytes", -5), ("makes_kernels", "yes"), ("proves_plans", 2)])
+@pytest.mark.parametrize("name, value", [
+    ("streams", 0), ("streams", "4"), ("calls_in_flight", 0), ("most_plans", -1), ("most_intermediate_bytes", -5),
+    ("makes_kernels", "yes"), ("proves_plans", 2)])
 def test_options_that_cannot_be_are_refused(name, value):
     with pytest.raises((TypeError, ValueError), match=f"compile: {name}"):
         tokamak.compile(softmax(), **{name: value})
