@@ -40,6 +40,7 @@ nitpick_ignore_regex = [("py:class", r"(?:typing|types|collections|enum|tokamak\
 
 html_theme = "furo"
 html_title = f"Tokamak {version}"
+html_favicon = "static/mark.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False

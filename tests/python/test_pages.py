@@ -1,8 +1,12 @@
 """The Python of README.md and of the documentation runs, page by page, and prints what the pages show."""
 import importlib.util
 import pathlib
+import re
 
 import pytest
+
+import tokamak
+from tokamak._ops import Operators
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 _spec = importlib.util.spec_from_file_location("python_pages", ROOT / "scripts" / "python_pages.py")
@@ -53,3 +57,20 @@ def test_a_block_that_fails_is_named(tmp_path):
 def test_needs_are_told(tmp_path):
     page = written(tmp_path, "<!-- needs: json, no_such_package -->\n")
     assert python_pages.missing_for(page) == ["no_such_package"]
+
+
+def test_the_page_of_errors_has_all_codes_and_classes():
+    page = (ROOT / "docs" / "site" / "errors.md").read_text()
+    codes = re.findall(r'return "([a-z ]+)";', (ROOT / "src" / "base" / "error.cpp").read_text())
+    assert len(codes) > 10
+    assert [code for code in codes if f"\n### {code}\n" not in page and code != "unknown"] == []
+    classes = [name for name in tokamak.__all__ if name.endswith("Error")]
+    assert [name for name in classes if f"| `tokamak.{name}` |" not in page] == []
+
+
+def test_every_op_is_on_one_page():
+    pages = (ROOT / "docs" / "site" / "ops").glob("*.md")
+    named = [name for page in pages for block in re.findall(r"```{ops}\n(.*?)```", page.read_text(), re.S)
+             for name in block.split()]
+    ops = {name for name, value in vars(Operators).items() if not name.startswith("_") and callable(value)}
+    assert sorted(named) == sorted(ops), "docs/site/ops has each op of fd.ops, once"

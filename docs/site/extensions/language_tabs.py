@@ -26,7 +26,7 @@ def with_outputs_marked(text):
         language = "fusion" if re.match(r"(fusion|kernel) ", match[2]) else "text"
         return f"{match[1]}```{{code-block}} {language}\n:class: output\n\n{match[2]}```\n"
 
-    return re.sub(r"(^```python\n[^`]*?^```\n\n)```text\n(.*?)^```\n", marked, text, flags=re.M | re.S)
+    return re.sub(r"(^```python\n(?:(?!^```).*\n)*^```\n\n)```text\n((?:(?!^```).*\n)*)```\n", marked, text, flags=re.M)
 
 
 def with_captions(text):
