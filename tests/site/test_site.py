@@ -27,6 +27,13 @@ PAGES = sorted(str(page.relative_to(SITE)) for page in SITE.rglob("*.html") if "
 # Made by Sphinx, with neither a title of its own nor a way to it.
 WRITTEN = [page for page in PAGES if page not in ("genindex.html", "py-modindex.html", "search.html")]
 PHONE, DESK = 390, 1400
+# What stands out of the page on the right, and is in nothing that scrolls.
+CUT_OFF = """[...document.querySelectorAll("article *")].filter(each => {
+  if (each.getBoundingClientRect().right <= innerWidth + 1) return false
+  for (let box = each; box.tagName != "ARTICLE"; box = box.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(box).overflowX)) return false
+  return true
+}).map(each => each.outerHTML.slice(0, 100))"""
 
 
 class Page(html.parser.HTMLParser):
@@ -174,6 +181,7 @@ def test_a_page_opens(browser, address, name):
     heading = browser.evaluate("document.querySelector('article h1').firstChild.textContent")
     assert heading.split()[0] in title and "Tokamak" in title
     assert browser.evaluate("[...document.images].filter(each => each.naturalWidth === 0).map(each => each.src)") == []
+    assert browser.evaluate(CUT_OFF) == []
     keep_picture(browser, name)
 
 
@@ -182,6 +190,7 @@ def test_a_page_fits_a_phone(browser, address, name):
     browser.set_width(PHONE)
     browser.open(f"{address}/{name}")
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE
+    assert browser.evaluate(CUT_OFF) == []
     keep_picture(browser, f"phone-{name}")
 
 
@@ -203,6 +212,16 @@ def test_a_tab_is_chosen(browser, address):
     assert not browser.evaluate(shown)
     browser.evaluate("[...document.querySelectorAll('.sd-tab-label')].find(each => each.textContent.trim() == 'Text').click()")
     assert browser.evaluate(shown)
+
+
+def test_what_is_cut_off_is_seen(browser, address):
+    browser.set_width(PHONE)
+    browser.open(f"{address}/index.html")
+    wide = "'beforeend', '<div style=\"%s\"><i style=\"display: block; width: 900px\">x</i></div>'"
+    browser.evaluate(f"document.querySelector('article').insertAdjacentHTML({wide % 'overflow-x: auto'})")
+    assert browser.evaluate(CUT_OFF) == []
+    browser.evaluate(f"document.querySelector('article').insertAdjacentHTML({wide % ''})")
+    assert len(browser.evaluate(CUT_OFF)) == 1
 
 
 def test_dark_and_light(browser, address):
