@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the Python of pages and writes below each block what it prints; review the result as a diff.
 
-    PYTHONPATH=build/release/python scripts/python_pages.py [--check] [PAGE]...     (default: all pages with such blocks)
+    PYTHONPATH=build/release/python scripts/python_pages.py [--check] [PAGE]...    (default: all pages with such blocks)
 
 A page is Markdown, or a notebook. Its ```python blocks are one script, which runs from top to bottom in a folder of its
 own. A ```text block right behind one holds all that the block prints; `...` in it stands for anything. A block that
-prints nothing has none. `<!-- needs: torch, jax -->` names the packages that a page needs besides NumPy: without them it
-is left out. Python that is not run stands in a block with another name, and says so.
+prints nothing has none. `<!-- needs: torch, jax -->` names the packages that a page needs besides NumPy: without them
+it is left out. Python that is not run stands in a block with another name, and says so.
 
 --check   changes nothing; exit code 1 if some page fails or shows other outputs
 """

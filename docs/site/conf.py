@@ -36,7 +36,8 @@ python_maximum_signature_line_length = 100
 toc_object_entries_show_parents = "hide"
 nitpicky = True
 # Types of Python's own library, and names in annotations that no page describes.
-nitpick_ignore_regex = [("py:class", r"(?:typing|types|collections|enum|tokamak\.heuristics)\..*|[A-Z]\w*|.*_values\..*|.*_ops\..*|object")]
+nitpick_ignore_regex = [
+    ("py:class", r"(?:typing|types|collections|enum|tokamak\.(?:heuristics|_values|_ops))\..*|[A-Z]\w*|object")]
 
 html_theme = "furo"
 html_title = f"Tokamak {version}"

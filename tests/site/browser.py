@@ -16,12 +16,17 @@ class BrowserError(RuntimeError):
     """The browser ends, refuses a command or does not answer."""
 
 
+def _starts(path):
+    """What Ubuntu has under these names is a script that asks for another package."""
+    done = subprocess.run([path, "--version"], capture_output=True, check=False, timeout=SECONDS)
+    return done.returncode == 0
+
+
 def find_browser():
     """The path of a browser that starts, or None. $CHROMIUM names one."""
     for name in filter(None, (os.environ.get("CHROMIUM"), *NAMES)):
         path = shutil.which(name)
-        # What Ubuntu has under these names is a script that asks for another package.
-        if path and subprocess.run([path, "--version"], capture_output=True, check=False, timeout=SECONDS).returncode == 0:
+        if path and _starts(path):
             return path
     return None
 
@@ -44,9 +49,10 @@ class Browser:
         # The browser reads commands from file 3 and writes answers to file 4.
         self._process = subprocess.Popen(
             ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "bash", path, "--headless", "--no-sandbox",
-             "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--remote-debugging-pipe",
-             f"--user-data-dir={folder}"],
-            pass_fds=(commands, answers), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
+             "--remote-debugging-pipe", f"--user-data-dir={folder}"],
+            pass_fds=(commands, answers), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
         os.close(commands)
         os.close(answers)
         self._begun = b""

@@ -210,7 +210,8 @@ def test_a_tab_is_chosen(browser, address):
     browser.open(f"{address}/lessons/1_first_fusion.html")
     shown = "document.querySelector('.sd-tab-set .highlight-fusion').offsetParent !== null"
     assert not browser.evaluate(shown)
-    browser.evaluate("[...document.querySelectorAll('.sd-tab-label')].find(each => each.textContent.trim() == 'Text').click()")
+    browser.evaluate("[...document.querySelectorAll('.sd-tab-label')]"
+                     ".find(each => each.textContent.trim() == 'Text').click()")
     assert browser.evaluate(shown)
 
 

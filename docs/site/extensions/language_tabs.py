@@ -71,8 +71,11 @@ def with_tabs(text):
         if not 1 < len(by_language) == len(programs):
             result.append(with_captions(with_outputs_marked(text[start:end])))
             continue
-        items = [f":::{{tab-item}} {title}\n:sync: {language}\n\n{with_captions(with_outputs_marked(by_language[language]))}:::\n"
-                 for language, title in TITLES.items() if language in by_language]
+        items = []
+        for language, title in TITLES.items():
+            if language in by_language:
+                shown = with_captions(with_outputs_marked(by_language[language]))
+                items.append(f":::{{tab-item}} {title}\n:sync: {language}\n\n{shown}:::\n")
         result.append("::::{tab-set}\n" + "\n".join(items) + "::::\n")
     return "".join(result) + with_captions(text[done:])
 
