@@ -76,9 +76,13 @@ void bindErrors(nb::module_& m) {
     return made;
   };
   error_base = add("tokamak.Error", PyExc_RuntimeError);
-  for (size_t i = 0; i < kErrorClasses.size(); ++i)
+  nb::handle(error_base).attr("code") = "usage";  // of errors that Python raises; the library's say their own
+  for (size_t i = 0; i < kErrorClasses.size(); ++i) {
     error_classes[i] =
         add(kErrorClasses[i].name, nb::make_tuple(nb::handle(error_base), nb::handle(*kErrorClasses[i].also)).ptr());
+    const std::string_view code = errorCodeName(kErrorClasses[i].code);
+    nb::handle(error_classes[i]).attr("code") = nb::str(code.data(), code.size());
+  }
   nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
     try {
       std::rethrow_exception(raised);

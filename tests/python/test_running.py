@@ -23,6 +23,18 @@ def doubled(dtype=DataType.Float, rank=1):
     return fd
 
 
+def test_every_error_has_a_code():
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1]) + 1)
+    with pytest.raises(tokamak.DefinitionError) as raised:  # by Python
+        fd.define_tensor([3])
+    assert raised.value.code == "definition"
+    with pytest.raises(tokamak.BindError) as raised:  # by the library
+        fd.execute([np.ones((2, 2), np.float32)])
+    assert raised.value.code == "bind"
+    assert tokamak.Error.code == "usage" and tokamak.OutOfMemoryError.code == "out of memory"
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_types_go_in_and_out(dtype):
     x = np.array([0, 1, 2, 3], TYPES[dtype])
