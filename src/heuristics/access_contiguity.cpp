@@ -77,10 +77,10 @@ bool AccessContiguity::mayMerge(size_t outer, size_t inner) const {
   });
 }
 
-size_t AccessContiguity::innermostGroup() const {
-  if (extents_.empty()) return 0;
-  size_t first = extents_.size() - 1;
-  while (first > 0 && mayMerge(first - 1)) --first;
+size_t AccessContiguity::innermostGroup(std::span<const int64_t> order) const {
+  if (order.empty()) return 0;
+  size_t first = order.size() - 1;
+  while (first > 0 && mayMerge(static_cast<size_t>(order[first - 1]), static_cast<size_t>(order[first]))) --first;
   return first;
 }
 

@@ -1,7 +1,9 @@
 // AccessContiguity: the strides of a stored tensor's loads and stores along each of its axes.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/addresses.h"
@@ -27,8 +29,9 @@ class AccessContiguity {
   bool mayMerge(size_t axis) const { return mayMerge(axis, axis + 1); }
   /// The same for any two axes, for loops that may come in any order.
   bool mayMerge(size_t outer, size_t inner) const;
-  /// The first axis of the longest run of innermost axes that merge into one.
-  size_t innermostGroup() const;
+  /// Of loops over all axes in this order, outermost first: where the longest run of innermost ones that merge into one
+  /// begins.
+  size_t innermostGroup(std::span<const int64_t> order) const;
   /// The axis along which most accesses have stride 1; an access counts as often as it depends on axes. Nothing where
   /// no access has stride 1.
   std::optional<size_t> unitAxis() const;

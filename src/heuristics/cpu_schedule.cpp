@@ -452,13 +452,14 @@ class CpuScheduler {
 
   void schedulePointwise(TensorView& tensor) {
     if (scheduleTransposed(tensor)) return;
-    const AccessContiguity contiguity(fusion_, tensor, strides_);
-    size_t innermost = contiguity.innermostGroup();
-    for (TensorView* other : tensorsOfOneShape(structure_, tensor))
-      innermost = std::max(innermost, AccessContiguity(fusion_, *other, strides_).innermostGroup());
-    const auto inner = static_cast<int64_t>(innermost);
     const int64_t count = tensor.axisCount();
     if (count == 0) return;
+    const Numbers order = loopOrderOf(structure_, tensor);
+    size_t innermost = AccessContiguity(fusion_, tensor, strides_).innermostGroup(order);
+    for (TensorView* other : tensorsOfOneShape(structure_, tensor))
+      innermost = std::max(innermost, AccessContiguity(fusion_, *other, strides_).innermostGroup(order));
+    const auto inner = static_cast<int64_t>(innermost);
+    if (order != axisRange(0, count)) reorder(&tensor, order);
     mergeRange(tensor, inner, count);
     mergeRange(tensor, 0, inner);
     const int64_t last = tensor.axisCount() - 1;

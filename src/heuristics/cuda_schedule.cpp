@@ -398,10 +398,10 @@ class CudaScheduler {
 
   // In kernels that update inputs, tensors of one shape share their loops, so that an element is stored after all have
   // read it.
-  int64_t vectorOfElements(TensorView& tensor) const {
-    int64_t vector = vectorOf(fusion_, tensor, strides_, parameters_.vector);
+  int64_t vectorOfElements(TensorView& tensor, const Numbers& order) const {
+    int64_t vector = vectorOf(fusion_, tensor, order, strides_, parameters_.vector);
     for (TensorView* other : tensorsOfOneShape(structure_, tensor))
-      vector = std::min(vector, vectorOf(fusion_, *other, strides_, parameters_.vector));
+      vector = std::min(vector, vectorOf(fusion_, *other, order, strides_, parameters_.vector));
     return vector;
   }
 
@@ -415,8 +415,10 @@ class CudaScheduler {
         return;
       }
     }
+    const Numbers order = loopOrderOf(structure_, tensor);
+    const int64_t vector = vectorOfElements(tensor, order);
+    if (order != axisRange(0, count)) reorder(&tensor, order);
     mergeRange(tensor, 0, count);
-    const int64_t vector = vectorOfElements(tensor);
     // The block dimensions that the other tensors have given.
     const int64_t block_y = has_outer_reductions_     ? parameters_.block_y
                             : parameters_.threads > 1 ? parameters_.rows_per_block

@@ -133,19 +133,42 @@ std::vector<TensorView*> tensorsOfOneShape(const ReductionStructure& structure, 
   return others;
 }
 
+// The axes of a tensor from the slowest to the fastest in memory.
+static AxisNumbers memoryOrderOf(const TensorView& tensor) {
+  const Axes& logical = tensor.logical();
+  AxisNumbers order;
+  for (const IterDomain* axis : tensor.domain().allocation) {
+    const auto found = std::ranges::find(logical, axis);
+    if (found == logical.end()) return axisRange(0, std::ssize(logical));
+    order.push_back(found - logical.begin());
+  }
+  return order.size() == logical.size() ? order : axisRange(0, std::ssize(logical));
+}
+
+AxisNumbers loopOrderOf(const ReductionStructure& structure, const TensorView& tensor) {
+  const AxisNumbers order = memoryOrderOf(tensor);
+  for (const TensorView* other : tensorsOfOneShape(structure, tensor)) {
+    if (memoryOrderOf(*other) != order) return axisRange(0, std::ssize(tensor.logical()));
+  }
+  return order;
+}
+
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most) {
+  return vectorOf(fusion, tensor, axisRange(0, std::ssize(tensor.logical())), strides, most);
+}
+
+int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const AxisNumbers& order, const Strides& strides,
+                 int64_t most) {
   const AccessContiguity contiguity(fusion, tensor, strides);
-  if (contiguity.extents().empty()) return 1;
-  size_t first = contiguity.extents().size() - 1;
-  // The innermost axes that merge into one.
-  while (first > 0 && contiguity.mayMerge(first - 1)) --first;
+  if (order.empty()) return 1;
   Scalar* extent = fusion.constant(1);
-  for (size_t i = first; i < contiguity.extents().size(); ++i) extent = fusion.mul(extent, contiguity.extents()[i]);
+  for (size_t i = contiguity.innermostGroup(order); i < order.size(); ++i)
+    extent = fusion.mul(extent, contiguity.extents()[static_cast<size_t>(order[i])]);
   IntervalAnalysis analysis;
   assumeExtents(analysis, fusion);
   int64_t vector = 1;
   for (const AccessContiguity::Access& access : contiguity.accesses()) {
-    const Scalar* stride = access.strides.back();
+    const Scalar* stride = access.strides[static_cast<size_t>(order.back())];
     if (stride != nullptr && stride->isConstantInt(1))
       vector = std::max(vector, kAccessBytes / sizeOf(access.tensor->dtype()));
   }

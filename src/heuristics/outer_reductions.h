@@ -63,8 +63,15 @@ std::optional<std::string> whyNoOuterReduction(const ReductionStructure& structu
 /// need all of them in one loop.
 std::vector<TensorView*> tensorsOfOneShape(const ReductionStructure& structure, const TensorView& tensor);
 
-/// The widest vector along the innermost axes: at most `most` elements, and 16 bytes of the narrowest tensor. It
-/// divides the extent of the axes that merge into one.
+/// In which order loops go over a tensor that is computed element by element, the outermost first: as its axes lie in
+/// memory; as they are, where tensors that share its loops lie in another order.
+AxisNumbers loopOrderOf(const ReductionStructure& structure, const TensorView& tensor);
+
+/// The widest vector along the innermost axes of loops in this order: at most `most` elements, and 16 bytes of the
+/// narrowest tensor. It divides the extent of the axes that merge into one.
+int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const AxisNumbers& order, const Strides& strides,
+                 int64_t most);
+/// Of loops in the order of the axes.
 int64_t vectorOf(Fusion& fusion, const TensorView& tensor, const Strides& strides, int64_t most);
 
 /// Whether the grid may be persistent. No output may be read by others, as its iterations would be a second loop. Rows

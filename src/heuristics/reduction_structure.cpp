@@ -257,6 +257,8 @@ std::optional<std::string> ReductionStructure::problemWith(const TensorView& rea
   constexpr int64_t kMostTerms = 8;
   if (termsOf(read).value_or(kMostTerms + 1) > kMostTerms) return problem;
   if (fusion_->isOutput(const_cast<TensorView*>(&read))) return problem;
+  // The first stage of an outer sum is there to be added up by the blocks that have its rows.
+  if (partialOuterReductionOf(read)) return problem;
   if (!recomputed_.insert(&read).second) return problem;
   // Nested ones are recomputed for each element that an outer one combines.
   is_changed_ = termsOfNestedRecomputed() <= kMostTerms * kMostTerms;
