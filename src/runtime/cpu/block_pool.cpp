@@ -10,6 +10,7 @@
 #include "base/say.h"
 #include "base/start_threads.h"
 #include "runtime/cpu/futex.h"
+#include "runtime/cpu/open_mp.h"
 
 namespace tokamak {
 
@@ -79,25 +80,46 @@ void BlockPool::start() {
 void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_range) {
   if (blocks <= 1 || threads_ == 1) return run_range(function, 0, blocks);
   if (callers_ != nullptr) return runOnCallers(blocks, function, run_range);
-  std::call_once(started_, [this] { start(); });
-
   Job job;
   job.function = function;
   job.run_range = run_range;
-  job.grain = std::max<int64_t>(1, blocks / (threads_ * 8));  // small for balance, large for low overhead
-  const int64_t shares = std::min({threads_, blocks, static_cast<int64_t>(kMaxShares)});
+  const OpenMp* const runtime = OnOpenMp::current();
+  if (runtime != nullptr) {
+    const int64_t threads = std::min({threads_, runtime->threads(), blocks});
+    share(blocks, threads, job);
+    runOnOpenMp(*runtime, threads, job);
+  } else {
+    share(blocks, threads_, job);
+    runOnOwn(job);
+  }
+  if (job.failure != nullptr) std::rethrow_exception(job.failure);
+}
+
+void BlockPool::share(int64_t blocks, int64_t threads, Job& job) {
+  job.grain = std::max<int64_t>(1, blocks / (threads * 8));  // small for balance, large for low overhead
+  const int64_t shares = std::min({threads, blocks, static_cast<int64_t>(kMaxShares)});
   job.shares = std::span(job.share_memory).first(static_cast<size_t>(shares));
   for (int64_t i = 0; i < shares; ++i) {
     job.shares[static_cast<size_t>(i)] = {.next = blocks * i / shares, .end = blocks * (i + 1) / shares};
   }
+}
+
+void BlockPool::runOnOpenMp(const OpenMp& runtime, int64_t threads, Job& job) {
+  if (threads == 1) return takePart(job, 0);
+  runtime.run(
+      threads,
+      [](void* context, int64_t thread) { takePart(*static_cast<Job*>(context), static_cast<size_t>(thread)); }, &job);
+}
+
+void BlockPool::runOnOwn(Job& job) {
+  std::call_once(started_, [this] { start(); });
   lock_.lock();
   job.following = jobs_;
   jobs_ = &job;
   lock_.unlock();
   posts_.fetch_add(1, std::memory_order_seq_cst);
-  if (sleepers_.load(std::memory_order_seq_cst) > 0) {
-    futexWake(&posts_, static_cast<int>(std::min<int64_t>(blocks - 1, threads_ - 1)));
-  }
+  if (sleepers_.load(std::memory_order_seq_cst) > 0)
+    futexWake(&posts_, static_cast<int>(std::min(job.shares.back().end - 1, threads_ - 1)));
 
   takePart(job, 0);
   lock_.lock();  // from here on nobody joins
@@ -106,10 +128,8 @@ void BlockPool::run(int64_t blocks, const void* function, RangeFunction run_rang
   *link = job.following;
   lock_.unlock();
   const auto isAlone = [&] { return job.helpers.load(std::memory_order_acquire) == 0; };
-  if (!lingerUntil(isAlone)) {
-    while (const uint32_t helpers = job.helpers.load(std::memory_order_acquire)) futexWait(job.helpers, helpers);
-  }
-  if (job.failure != nullptr) std::rethrow_exception(job.failure);
+  if (lingerUntil(isAlone)) return;
+  while (const uint32_t helpers = job.helpers.load(std::memory_order_acquire)) futexWait(job.helpers, helpers);
 }
 
 void BlockPool::runOnCallers(int64_t blocks, const void* function, RangeFunction run_range) const {

@@ -17,8 +17,11 @@
 
 namespace tokamak {
 
+class OpenMp;
+
 /// Several threads may call parallelFor at once; each works on its own call, so that calls always end. The pool's
-/// threads start with the first call that can use them, and sleep when idle.
+/// threads start with the first call that can use them, and sleep when idle. In a scope of OnOpenMp a call uses that
+/// runtime's threads instead.
 class BlockPool {
  public:
   static constexpr int64_t kMostThreads = 4096;
@@ -68,6 +71,9 @@ class BlockPool {
 
   void run(int64_t blocks, const void* function, RangeFunction run_range);
   void runOnCallers(int64_t blocks, const void* function, RangeFunction run_range) const;
+  static void runOnOpenMp(const OpenMp& runtime, int64_t threads, Job& job);
+  void runOnOwn(Job& job);
+  static void share(int64_t blocks, int64_t threads, Job& job);
   void help(size_t thread);
   void start();
   Job* join();
