@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "runtime/cpu/open_mp.h"
 
 namespace tokamak::python {
 
@@ -137,6 +140,12 @@ void ArrayType::learnFromTorch() {
   static_assert(kNames.size() == kAllDataTypes.size());
   for (size_t i = 0; i < kNames.size(); ++i) dtypes_[i] = attributeOf(torch.get(), kNames[i]).release();
   device_ = attributeOf(torch.get(), "device").release();
+  const Owned file = attributeOf(torch.get(), "__file__");
+  if (const char* const path = file == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(file.get(), nullptr)) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    open_mp_ = OpenMp::usedBy((folder / "lib" / "libtorch_cpu.so").c_str());
+  }
+  PyErr_Clear();
   const bool is_whole = device_ != nullptr && std::ranges::find(dtypes_, nullptr) == dtypes_.end();
   if (is_whole) empty_strided_ = attributeOf(torch.get(), "empty_strided").release();
 }

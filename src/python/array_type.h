@@ -8,6 +8,10 @@
 #include "device/output_layout.h"
 #include "python/array_view.h"
 
+namespace tokamak {
+class OpenMp;
+}
+
 namespace tokamak::python {
 
 /// A type of arrays. Thread safety: with the interpreter's lock.
@@ -24,6 +28,8 @@ class ArrayType {
   PyObject* make(const OutputLayout& layout, const dlpack::Device& device, ArrayView& view) const;
   /// By which whoever makes such arrays orders his work on a device. False where the type does not tell.
   bool currentStream(const dlpack::Device& device, void*& stream) const;
+  /// Whose threads its library works on, on the processor; null where that has threads of its own.
+  const OpenMp* openMp() const { return open_mp_; }
 
  private:
   static ArrayType described(PyTypeObject* type);
@@ -34,6 +40,7 @@ class ArrayType {
   const dlpack::ExchangeTable* table_ = nullptr;
   PyObject* empty_strided_ = nullptr;  // torch's, for its types
   PyObject* device_ = nullptr;         // torch.device
+  const OpenMp* open_mp_ = nullptr;    // torch's
   std::array<PyObject*, kAllDataTypes.size()> dtypes_ = {};
 };
 

@@ -18,6 +18,7 @@
 #include "python/array_type.h"
 #include "python/numpy_arrays.h"
 #include "python/unlocked.h"
+#include "runtime/cpu/open_mp.h"
 
 namespace nb = nanobind;
 
@@ -260,6 +261,7 @@ nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle wri
 }
 
 void Compiled::runWith(CallState& state) {
+  const OnOpenMp scope(state.type == nullptr ? nullptr : state.type->openMp());
   const Unlocked unlocked;
   source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
   if (is_on_processor_) device_->synchronize(state.stream());
@@ -285,6 +287,8 @@ PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs,
   TK_REQUIRE(inputs.size() == wanted.size(), Bind, "{} inputs for a definition that has {}", inputs.size(),
              wanted.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (const ArrayType* const type = ArrayType::of(inputs[i]); open_mp_ == nullptr && type != nullptr)
+      open_mp_ = type->openMp();
     arguments_.push_back(
         arrays_->argument(inputs[i], asTensor(wanted[i]), wanted[i]->dtype(), fmt::format("input {}", i)));
   }
@@ -329,6 +333,7 @@ void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
   for (size_t i = 0; i < outputs.size(); ++i)
     given.push_back(outputs[i] == Py_None ? Tensor() : arrays_->output(outputs[i], fmt::format("output {}", i)));
   {
+    const OnOpenMp scope(open_mp_);
     const Unlocked unlocked;
     if (compiled_.is_on_processor_) {
       for (const Tensor& each : compiled_.source_.program.run(arguments_, given)) each.waitReady();

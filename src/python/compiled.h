@@ -15,8 +15,9 @@
 #include "python/kernel_texts.h"
 
 namespace tokamak {
+class OpenMp;
 class Plan;
-}
+}  // namespace tokamak
 
 namespace tokamak::python {
 
@@ -63,6 +64,7 @@ class PythonCall {
   std::shared_ptr<Stream> stream_;
   std::unique_ptr<CallArrays> arrays_;
   std::vector<Argument> arguments_;
+  const OpenMp* open_mp_ = nullptr;  // of the library that made the first array
 };
 
 /// A program, and what it was compiled from.
