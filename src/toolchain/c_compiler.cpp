@@ -16,6 +16,7 @@
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"
 #include "toolchain/shared_object.h"
+#include "toolchain/zig.h"
 
 namespace tokamak {
 
@@ -127,13 +128,15 @@ CCompiler::Attempt CCompiler::attempt(const std::string& text_path, CompileLevel
   static const RangeName range_name("compile C");
   const Range range(range_name);
   const ScopedFile image(folder_->freshPath(".so"));
-  std::vector<std::string> arguments = {program_};
+  const ZigCache zig(program_, folder_->freshPath(".zig"));
+  std::vector<std::string> arguments = compilerCommand(program_);
   arguments.insert(arguments.end(), flags_.begin(), flags_.end());
   if (level == CompileLevel::Lowest) arguments.emplace_back(kLowest);  // the last level counts
   arguments.insert(arguments.end(), {"-o", image.path(), text_path});
-  Attempt attempt = {.result = runProcess(arguments, compilerEnvironment(folder_->path()), limits, stop),
-                     .image = {},
-                     .why_no_image = {}};
+  Attempt attempt = {
+      .result = runProcess(arguments, zig.environment(compilerEnvironment(folder_->path())), limits, stop),
+      .image = {},
+      .why_no_image = {}};
   TK_REQUIRE(attempt.result.end != ProcessEnd::Cancelled, Cancelled, "compiling generated C: {} {}", program_,
              describeEnd(attempt.result, limits));
   if (!attempt.result.isSuccess()) return attempt;
@@ -205,8 +208,10 @@ std::string CCompiler::embed(std::string_view bytes, const std::string& symbol) 
 )",
                                             symbol, quoted_path, bytes.size()));
   const ScopedFile object(folder_->freshPath(".o"));
-  const std::vector<std::string> arguments = {program_, "-x", "assembler", "-c", "-o", object.path(), text.path()};
-  const ProcessResult result = runProcess(arguments, compilerEnvironment(folder_->path()), limits_);
+  const ZigCache zig(program_, folder_->freshPath(".zig"));
+  std::vector<std::string> arguments = compilerCommand(program_);
+  arguments.insert(arguments.end(), {"-x", "assembler", "-c", "-o", object.path(), text.path()});
+  const ProcessResult result = runProcess(arguments, zig.environment(compilerEnvironment(folder_->path())), limits_);
   const std::optional<std::string> made = result.isSuccess() ? fileContents(object.path()) : std::nullopt;
   TK_REQUIRE(made, Compile, "embedding {} bytes: {} {}{}", bytes.size(), program_, describeEnd(result, limits_),
              firstLines(result.said));

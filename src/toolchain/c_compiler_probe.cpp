@@ -12,6 +12,7 @@
 #include "toolchain/cache_entry.h"
 #include "toolchain/private_directory.h"
 #include "toolchain/program_search.h"
+#include "toolchain/zig.h"
 
 namespace tokamak {
 
@@ -22,10 +23,15 @@ constexpr size_t kShownLines = 12;
 class Questions {
  public:
   Questions(const std::string& program, const std::string& folder, const ProcessLimits& limits)
-      : program_(program), environment_(compilerEnvironment(folder)), limits_(limits) {}
+      : program_(program),
+        folder_(folder),
+        limits_(limits),
+        zig_(program, folder + "/questions.zig"),
+        environment_(zig_.environment(compilerEnvironment(folder))) {}
 
   ProcessResult ask(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), program_);
+    const std::vector<std::string> command = compilerCommand(program_);
+    arguments.insert(arguments.begin(), command.begin(), command.end());
     return runProcess(arguments, environment_, limits_);
   }
 
@@ -42,6 +48,17 @@ class Questions {
     const ProcessResult result = askForMacros(flags);
     TK_RAISE(Compile, "the C compiler '{}' ({}) does not take the flags {}: it {}{}", program_, version,
              joined(flags, " "), describeEnd(result, limits_), firstLines(result.said));
+  }
+
+  // Whether flags are taken. Zig wants to make a file, which is removed with the folder.
+  bool takes(std::vector<std::string> flags) const {
+    flags.insert(flags.end(), {"-O2", "-Werror"});
+    if (isZig(program_))
+      flags.insert(flags.end(), {"-c", "-o", folder_ + "/flags.o"});
+    else
+      flags.emplace_back("-fsyntax-only");
+    flags.insert(flags.end(), {"-x", "c", "/dev/null"});
+    return ask(std::move(flags)).isSuccess();
   }
 
   // Name and value of each macro that is defined before a file starts; nothing when the flags are not taken.
@@ -65,8 +82,10 @@ class Questions {
   }
 
   std::string program_;
-  std::vector<std::string> environment_;
+  std::string folder_;
   ProcessLimits limits_;
+  ZigCache zig_;
+  std::vector<std::string> environment_;
 };
 
 // Every operation is rounded by itself and nobody reads errno or exceptions. Loops stay loops: a call of memcpy or
@@ -94,9 +113,14 @@ std::vector<std::string> flagsOf(bool is_clang) {
     // The plugin is for link-time optimisation; loading it costs 2 ms.
     flags.insert(flags.end(), {"-fno-tree-loop-distribute-patterns", "-fno-use-linker-plugin"});
   }
-  // The plain linker is the quickest for one small file: 2 ms; mold 4, lld 19.
-  if (findProgram("ld.bfd")) flags.emplace_back("-fuse-ld=bfd");
   return flags;
+}
+
+// Zig has a linker of its own, and looks for undefined behaviour at -O0, with functions that no kernel has.
+std::string linkerFlag(const std::string& program) {
+  if (isZig(program)) return "-fno-sanitize=undefined";
+  // The plain linker is the quickest for one small file: 2 ms; mold 4, lld 19.
+  return findProgram("ld.bfd") ? "-fuse-ld=bfd" : "";
 }
 
 // What is turned off, each with the words that it takes. Vectorisers, peeling, threading of jumps and copies of loops
@@ -144,10 +168,7 @@ FlagWords flattened(const std::vector<FlagWords>& flags) {
 
 // Those that the compiler takes: all of them by one run, as a rule, else each by its own.
 FlagWords takenOf(const Questions& questions, const std::vector<FlagWords>& flags) {
-  const auto isTaken = [&](FlagWords words) {
-    words.insert(words.end(), {"-O2", "-Werror", "-fsyntax-only", "-x", "c", "/dev/null"});
-    return questions.ask(std::move(words)).isSuccess();
-  };
+  const auto isTaken = [&](const FlagWords& words) { return questions.takes(words); };
   if (isTaken(flattened(flags))) return flattened(flags);
   std::vector<FlagWords> taken;
   std::ranges::copy_if(flags, std::back_inserter(taken), isTaken);
@@ -184,7 +205,8 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
                             const ProcessLimits& limits) {
   const Questions questions(program, folder, limits);
   CCompilerFacts facts;
-  facts.version = linesOf(questions.answerTo({"--version"})).front();
+  facts.version =
+      fmt::format("{}{}", isZig(program) ? "zig cc, " : "", linesOf(questions.answerTo({"--version"})).front());
   facts.machine = linesOf(questions.answerTo({"-dumpmachine"})).front();
   const auto plain = questions.macros({});
   TK_REQUIRE(plain && (plain->contains("__GNUC__") || plain->contains("__clang__")), Compile,
@@ -196,11 +218,12 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
              "they need; TOKAMAK_CC may name another compiler",
              program, facts.version, joined(lacking));
   facts.flags = flagsOf(is_clang);
+  if (const std::string flag = linkerFlag(program); !flag.empty()) facts.flags.push_back(flag);
   const FlagWords off = takenOf(questions, flagsOff(is_clang));
   facts.flags.insert(facts.flags.end(), off.begin(), off.end());
   facts.flags.insert(facts.flags.end(), extra_flags.begin(), extra_flags.end());
   std::vector<std::string> all_flags(facts.flags.begin() + 2, facts.flags.end());  // without "-x c"
-  all_flags.push_back("-march=" + processor);
+  all_flags.push_back("-march=" + processorName(program, processor));
   const auto wanted = questions.macros(all_flags);
   TK_REQUIRE(
       wanted || processor == "native", Unsupported,
@@ -220,9 +243,9 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
 }
 
 std::string flagChoices() {
-  return fmt::format("{}\n{} {}\n{} {}", joined(neededBuiltins(true), " "), joined(flagsOf(true), " "),
+  return fmt::format("{}\n{} {}\n{} {}\n{} {}", joined(neededBuiltins(true), " "), joined(flagsOf(true), " "),
                      joined(flattened(flagsOff(true)), " "), joined(flagsOf(false), " "),
-                     joined(flattened(flagsOff(false)), " "));
+                     joined(flattened(flagsOff(false)), " "), linkerFlag("cc"), linkerFlag("zig"));
 }
 
 std::string textOf(const CCompilerFacts& facts) {
