@@ -24,14 +24,13 @@ from .definition import FusionDefinition
 
 ROWS: dict[str, Any]
 CALLABLES: dict[str, Any]
-MISSING: list[str]
 
 def signature_of(name: str) -> Any: ...
 
 class Namespace:
     _definition: FusionDefinition
     _name: str
-    _missing: Sequence[str]
+    _missing: dict[str, str]
     def __init__(self, definition: FusionDefinition) -> None: ...
 '''
 # What a parameter takes, by its kind in the library's table.

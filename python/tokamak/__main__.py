@@ -2,6 +2,7 @@
 import sys
 
 from . import _tokamak
+from ._compiler import offer_compiler
 
 
 def main():
@@ -9,6 +10,7 @@ def main():
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
+    offer_compiler()
     return _tokamak.main(sys.argv[1:])
 
 

@@ -3,6 +3,7 @@ import os
 import threading
 
 from . import _tokamak
+from ._compiler import offer_compiler
 
 CPU, CUDA = 1, 2  # as DLPack tells kinds of devices
 INTERPRETER = (CPU, 1)  # a device of the processor's that checks every access of its kernels
@@ -16,6 +17,7 @@ def open_device(place):
     """The device of a kind and a number. Raises tokamak.UnsupportedError for a GPU that is not there."""
     with _lock:
         if place not in _devices:
+            offer_compiler()
             kind, number = place
             _devices[place] = (_tokamak.open_interpreter() if place == INTERPRETER else
                                _tokamak.open_cpu() if kind == CPU else _tokamak.open_cuda(number))

@@ -11,8 +11,9 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
-from . import _tokamak
+from . import _attention, _tokamak
 from ._arguments import flag, integer, integers, listed
+from ._missing_ops import MISSING_OPS
 from ._types import DataType
 from ._values import AnyValue, Number, Scalar, Size, Tensor, Value, Vector
 
@@ -62,11 +63,6 @@ where(condition, x, y)
 _INTERNAL = ("exp_term", "philox")
 # Methods below do more for them than to rename.
 _OWN = ("cast", "clamp", "batch_norm", "normal", "rand_like", "uniform")
-
-# Names that scripts know and the library lacks.
-MISSING = """argsort complex cummax cummin cumprod cumsum cutlass_nvfp4_grouped_mm grouped_mm imag index_put_accumulate
-scaled_mm scatter sdpfa_bwd sdpfa_fwd topk""".split()
-
 
 # What the library has: parameters (name, whether it is required, kind, default), results and meaning of each callable.
 CALLABLES = _tokamak.callables()
@@ -126,14 +122,14 @@ class Namespace:
     NotImplementedError."""
 
     _name = ""
-    _missing = ()
+    _missing: dict[str, str] = {}
 
     def __init__(self, definition: FusionDefinition) -> None:
         self._definition = definition
 
     def __getattr__(self, name):
         if name in self._missing:
-            raise NotImplementedError(f"{self._name}.{name} is not there yet")
+            raise NotImplementedError(f"{self._name}.{name} is not there yet: {self._missing[name]}")
         raise AttributeError(f"{self._name} has no {name}; dir(fd.{self._name}) lists what there is")
 
 
@@ -141,7 +137,7 @@ class Operators(Namespace):
     """The ops of a definition: fd.ops.add(x, y). An op that is not there raises NotImplementedError by its name."""
 
     _name = "ops"
-    _missing = MISSING
+    _missing = MISSING_OPS
 
     def __dir__(self):
         return sorted({*super().__dir__(), *ROWS})
@@ -272,6 +268,24 @@ class Operators(Namespace):
                       scale_grad_by_freq: bool | None = None, sparse: bool | None = None) -> Tensor:
         """Row input[...] of the weight for each position. What steers gradients alone changes nothing here."""
         return self._definition._call("embedding", [weight, input], {"max_norm": max_norm, "norm_type": norm_type})
+
+    def sdpfa_fwd(self, query: Tensor, key: Tensor, value: Tensor, dropout_p: Value | None = None,
+                  is_causal: Value | None = None, scale: Value | None = None, *, bias: Tensor | None = None,
+                  mask: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Attention of [batch, head, sequence, embedding]: the output, the logarithms of sums of each query, and a seed
+        and an offset, which are 0: dropout_p is 0."""
+        for each in (query, key, value):
+            self._definition._require_tensor("sdpfa_fwd", each)
+        return _attention.forward(self, query, key, value, dropout_p, is_causal, scale, bias, mask)
+
+    def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor,
+                  logsumexp: Tensor, dropout_p: Value | None = None, is_causal: Value | None = None,
+                  philox_seed: Tensor | None = None, philox_offset: Tensor | None = None,
+                  scale: Value | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of query, key and value of sdpfa_fwd(), by products of whole scores."""
+        for each in (grad_output, query, key, value, output, logsumexp):
+            self._definition._require_tensor("sdpfa_bwd", each)
+        return _attention.backward(self, grad_output, query, key, value, output, logsumexp, dropout_p, is_causal, scale)
 
     def stride_order(self, arg: Tensor, stride_order: Sequence[int]) -> Tensor:
         """The same elements; as an output in memory of this order (the rank of each axis, 0 the fastest)."""

@@ -7,22 +7,27 @@ import weakref
 from . import _tokamak
 from ._devices import keep_for_parent, open_device
 
+STREAMS = 4  # of a call
 KEPT = 32  # programs that no definition needs any more, those that were asked for last
 
 _lock = threading.Lock()
 _programs = weakref.WeakValueDictionary()
 _recent = collections.OrderedDict()
+_lookups = _found = 0  # of programs
 
 
-def program_for(native, place, is_by_hand):
+def program_for(native, place, is_by_hand, streams=STREAMS):
     """The program of a native definition for a device (as DLPack tells it), by its text: with the schedule where
-    `is_by_hand`."""
-    key = native.scheduled_text() if is_by_hand else native.text(), place, is_by_hand
+    `is_by_hand`. `streams`: of each call, for axes that are marked as stream."""
+    key = native.scheduled_text() if is_by_hand else native.text(), place, is_by_hand, streams
+    global _lookups, _found
     with _lock:
         program = _programs.get(key)
+        _lookups += 1
+        _found += program is not None
     if program is None:
-        made = _tokamak.compile_definition(native, open_device(place),
-                                            {"keeps_schedule": is_by_hand, "takes_schedule": is_by_hand})
+        made = _tokamak.compile_definition(native, open_device(place), {
+            "keeps_schedule": is_by_hand, "takes_schedule": is_by_hand, "streams": streams})
         with _lock:
             program = _programs.setdefault(key, made)  # another thread may have been faster
     with _lock:
@@ -45,6 +50,12 @@ def program_count():
     """How many programs there are."""
     with _lock:
         return len(_programs)
+
+
+def lookups():
+    """How often a definition asked for its program, and how often it was there."""
+    with _lock:
+        return _lookups, _found
 
 
 def _begin_in_child():

@@ -3,7 +3,7 @@ import math
 
 from ._arguments import plain, shown
 from ._types import DataType
-from ._values import Handle
+from ._values import Handle, Tensor
 
 
 class Records:
@@ -31,6 +31,10 @@ class Records:
         self._lines.append(f"{self._results(result)}fd.{head}({', '.join(words)})")
         return result
 
+    def values(self):
+        """What the calls gave, in that order."""
+        return list(self._kept)
+
     def text(self, name):
         """A function that makes the definition again."""
         lines = self._lines or ["pass"]
@@ -46,7 +50,7 @@ class Records:
 
     def _name(self, handle):
         if id(handle) not in self._names:
-            letter = "T" if type(handle).__name__ == "Tensor" else "S"
+            letter = "T" if isinstance(handle, Tensor) else "S"
             self._names[id(handle)] = f"{letter}{self._counts[letter]}"
             self._counts[letter] += 1
             self._kept.append(handle)

@@ -20,6 +20,10 @@ class DataType(enum.Enum):
     ComplexFloat = "ComplexFloat"
     ComplexDouble = "ComplexDouble"
     Null = "Null"
+    Index = "Index"
+    Float8_e8m0fnu = "Float8_e8m0fnu"
+    Float4_e2m1fn = "Float4_e2m1fn"
+    Float4_e2m1fn_x2 = "Float4_e2m1fn_x2"
 
     def __repr__(self):
         return f"DataType.{self.name}"

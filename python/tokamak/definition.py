@@ -72,6 +72,7 @@ class FusionDefinition:
 
     _division = "truediv"  # what `/` is
     _library = "numpy"  # which makes the outputs of calls without arrays
+    _tensor_class: type[Tensor] = Tensor
 
     def __init__(self, id: object = None, max_length: int = 1024) -> None:
         max_length = integer("FusionDefinition: max_length", max_length)
@@ -183,7 +184,7 @@ class FusionDefinition:
         is_cpu = flag("define_tensor: is_cpu", is_cpu)
         described = {"shape": sizes, "contiguity": contiguity, "dtype": dtype, "is_cpu": is_cpu,
                      "stride_order": stride_order}
-        made = self._records.call("define_tensor", described, lambda: Tensor(
+        made = self._records.call("define_tensor", described, lambda: self._tensor_class(
             self, self._native.input(native_name(dtype), sizes, contiguity, stride_order)))
         self._inputs.append(made)
         self._symbolic_axes += [(made, axis) for axis, size in enumerate(sizes) if size == -1]
@@ -255,7 +256,7 @@ class FusionDefinition:
         return [self._native_of(each) for each in value]
 
     def _wrap(self, value):
-        return (Tensor if value.is_tensor else Scalar)(self, value)
+        return (self._tensor_class if value.is_tensor else Scalar)(self, value)
 
     def _call(self, name, positional, named):
         self._count()

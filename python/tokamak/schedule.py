@@ -8,6 +8,7 @@ from typing import NoReturn
 from . import _tokamak
 from ._arguments import integer, listed, plain, shown
 from ._devices import CPU, CUDA, open_device
+from ._mesh import DeviceMesh
 from ._ops import Namespace
 from .definition import Tensor
 from .heuristics import SchedulerHyperParameters, ScheduleParameters, parameters_for
@@ -37,6 +38,8 @@ class ParallelType(_Names):
     unswitch = "Unswitch"
     vectorize = "Vectorize"
     stream = "Stream"
+    mesh_y = "DIDy"
+    mesh_z = "DIDz"
 
 
 class MemoryType(_Names):
@@ -46,6 +49,14 @@ class MemoryType(_Names):
     shared = "shared"
     # `global` is no word that Python takes after a dot: getattr(MemoryType, "global").
     locals()["global"] = "global"
+    tensor = "tensor"
+    symmetric = "symmetric"
+
+
+_NO_MEMORY = {
+    MemoryType.tensor: "memory for products of later GPUs, which kernels do not use; MemoryType.shared is the nearest",
+    MemoryType.symmetric: "memory that several devices share comes with them; getattr(MemoryType, 'global') is one's",
+}
 
 
 class LoadStoreOpType(_Names):
@@ -111,7 +122,10 @@ class ScheduleOperators(Namespace):
     Axes are counted over the loops of a tensor as they are by then; -1 is the last."""
 
     _name = "sched"
-    _missing = ()
+    _missing = {
+        "bounded_transform_backward": "transform_like(tensor, selected_tensors) gives loops to a selection",
+        "warp_specialize": "warps have no roles here; schedule() with a scheduler type chooses its own copies",
+    }
 
     def __init__(self, definition):
         super().__init__(definition)
@@ -126,7 +140,7 @@ class ScheduleOperators(Namespace):
         if tensor is not None:
             named = {"tensor": self._tensor(tensor), **named}
         made = self._definition._schedule_command(name, named)
-        return None if made is None else Tensor(self._definition, made)
+        return None if made is None else self._definition._tensor_class(self._definition, made)
 
     def _selected(self, tensors):
         return [self._tensor(each) for each in listed("sched: selected tensors", tensors)]
@@ -147,20 +161,38 @@ class ScheduleOperators(Namespace):
     def tensors(self) -> list[Tensor]:
         """All tensors of the schedule, also those that commands made."""
         self._definition._require_schedulable()
-        return [Tensor(self._definition, each) for each in self._definition._native.scheduled_tensors()]
+        definition = self._definition
+        return [definition._tensor_class(definition, each) for each in definition._native.scheduled_tensors()]
 
     def is_reduction(self, tensor: Tensor) -> bool:
         """Whether the tensor is computed by summing, or the like, over some axis."""
         native = self._tensor(tensor)
         return self._definition._native.is_reduction(native)
 
-    def _set_device_mesh(self, tensor, mesh):
-        raise NotImplementedError("sched._set_device_mesh: meshes of several devices are not there yet")
+    def _set_device_mesh(self, tensor: Tensor, mesh: DeviceMesh) -> None:
+        """The tensor lies on this mesh, of one device: it is not divided."""
+        self._definition._require_schedulable()
+        _is(tensor, Tensor, "a tensor")
+        _is(mesh, DeviceMesh, "a mesh")
+
+    def _parallelize_over_mesh(self, tensor, axis, kind):
+        """On one device an axis of a mesh has one element, and nothing is to be done."""
+        self._definition._require_schedulable()
+        loops = self._definition._native.axes(tensor._value, "loop")
+        if not -len(loops) <= axis < len(loops):
+            raise _tokamak.ScheduleError(f"parallelize: axis {axis} of a tensor with {len(loops)} loops")
+        extent = loops[axis][1]
+        if extent != "1":
+            raise NotImplementedError(f"sched.parallelize: {kind} on an axis of {extent} elements: meshes of several "
+                                      "devices come later; on one device the axis has one element, or another type")
 
     def parallelize(self, tensor: Tensor, axis: int, parallel_type: ParallelType) -> None:
         """The iterations of a loop become blocks, threads, elements of a vector, ..."""
         kind = _is(parallel_type, ParallelType, "a parallel type")
-        self._command("parallelize", tensor, axis=_is(axis, int, "an axis"), type=kind.value)
+        axis = _is(axis, int, "an axis")
+        if kind in (ParallelType.mesh_x, ParallelType.mesh_y, ParallelType.mesh_z):
+            return self._parallelize_over_mesh(_is(tensor, Tensor, "a tensor"), axis, kind)
+        self._command("parallelize", tensor, axis=axis, type=kind.value)
 
     def merge(self, arg: Tensor, dim: int) -> None:
         """Axes dim and dim + 1 become one."""
@@ -217,7 +249,10 @@ class ScheduleOperators(Namespace):
 
     def set_memory_type(self, tensor: Tensor, memory_type: MemoryType) -> None:
         """Where the tensor lies while the kernel runs."""
-        self._command("set_memory_type", tensor, type=_is(memory_type, MemoryType, "a memory type").value)
+        memory = _is(memory_type, MemoryType, "a memory type")
+        if memory in _NO_MEMORY:
+            raise NotImplementedError(f"sched.set_memory_type: {memory}: {_NO_MEMORY[memory]}")
+        self._command("set_memory_type", tensor, type=memory.value)
 
     def transform_like(self, tensor: Tensor, selected_tensors: Sequence[Tensor] = ()) -> None:
         """All tensors that the loops of this one fit get them, or those of a selection, through these alone."""
@@ -324,17 +359,19 @@ class ScheduleOperators(Namespace):
             raise _tokamak.ScheduleError(f"Could not schedule fusion with the SchedulerType: {kinds[-1].value}: "
                                          f"{verdicts[kinds[-1]]}")
 
-    def schedule(self, scheduler_type: SchedulerType | None = None, *, device: str | None = None) -> None:
-        """Gives all tensors the library's schedule for a kernel of this kind, or, without one, that of the parameters
-        which a compute_..._heuristics() made last. Raises ScheduleError where that cannot be, or where a tensor has
-        a schedule."""
+    def schedule(self, scheduler_type: SchedulerType | ScheduleParameters | None = None, *,
+                 device: str | None = None) -> None:
+        """Gives all tensors the library's schedule for a kernel of this kind, or that of parameters: without any, of
+        those which a compute_..._heuristics() made last. Raises ScheduleError where that cannot be, or where a tensor
+        has a schedule."""
         self._definition._require_schedulable()
-        if scheduler_type is None:
+        if scheduler_type is None or isinstance(scheduler_type, ScheduleParameters):
             if device is not None:
                 raise TypeError("sched.schedule: parameters are for the device that they were made for")
-            if self._chosen is None:
+            chosen = self._chosen if scheduler_type is None else scheduler_type._chosen
+            if chosen is None:
                 raise _tokamak.ScheduleError("Heuristic Scheduler is not defined for this UserSchedule")
-            return self._apply(self._chosen)
+            return self._apply(chosen)
         reason = self._reason(scheduler_type, device)
         if reason is not None:
             raise _tokamak.ScheduleError(f"Could not schedule fusion with the SchedulerType: {reason}")
@@ -357,6 +394,14 @@ class ScheduleOperators(Namespace):
         """The same for a kernel with reductions, persistent or not."""
         self._require_kind([SchedulerType.inner_persistent, SchedulerType.outer_persistent,
                             SchedulerType.inner_outer_persistent, SchedulerType.reduction], device)
+        self._chosen = self._choose(device)
+        return parameters_for(self._chosen)
+
+    def compute_heuristics(self, scheduler_type: SchedulerType, *, device: str | None = None) -> ScheduleParameters:
+        """The parameters of a kernel of this kind, to edit. Raises ScheduleError with the reason for others."""
+        reason = self._reason(scheduler_type, device)
+        if reason is not None:
+            raise _tokamak.ScheduleError(f"Could not schedule fusion with the SchedulerType: {reason}")
         self._chosen = self._choose(device)
         return parameters_for(self._chosen)
 

@@ -1,6 +1,7 @@
 #include "python/definition.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 
 #include <fmt/format.h>
@@ -160,6 +161,23 @@ std::string Definition::scheduledTensorText(const Value& value) {
   return fmt::format("{}: {}[{}] in loops [{}]{}", FusionNames(*scheduled_->fusion).nameOf(tensor),
                      dataTypeName(tensor.dtype()), fmt::join(extents, ", "), fmt::join(marks, ", "),
                      position == 0 ? "" : fmt::format(", computed inside {} of its readers'", position));
+}
+
+std::vector<AxisText> Definition::axes(const Value& value, const std::string& domain) {
+  TK_REQUIRE(value.tensor() != nullptr, Definition, "{} domain: a scalar has none", domain);
+  if (!isScheduled()) own(value);
+  const TensorView& tensor = isScheduled() ? *scheduledTensor(value) : *value.tensor();
+  const std::map<std::string, const Axes*> domains = {{"root", &tensor.domain().root},
+                                                      {"logical", &tensor.domain().logical},
+                                                      {"loop", &tensor.domain().loop},
+                                                      {"allocation", &tensor.domain().allocation}};
+  const auto found = domains.find(domain);
+  TK_REQUIRE(found != domains.end(), Definition,
+             "'{}' is no domain of a tensor; legal are root, logical, loop and allocation", domain);
+  std::vector<AxisText> texts;
+  for (const IterDomain* axis : *found->second)
+    texts.push_back({describeLoop(*axis), toString(*axis->visibleExtent()), axis->isReduction()});
+  return texts;
 }
 
 std::vector<Value> Definition::scheduledTensors() {

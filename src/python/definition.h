@@ -35,6 +35,13 @@ struct InputTensor {
   std::vector<int64_t> stride_order;
 };
 
+/// An axis of a tensor in words: "iBIDx{i0}", "i0".
+struct AxisText {
+  std::string text;
+  std::string extent;
+  bool is_reduction = false;
+};
+
 /// Thread safety: for one thread at a time, as its fusion.
 class Definition : public std::enable_shared_from_this<Definition> {
  public:
@@ -83,6 +90,9 @@ class Definition : public std::enable_shared_from_this<Definition> {
   TensorView* scheduledTensor(const Value& value);
   /// "T3: f32[i0, i1] in loops [iBIDx{i0}, iTIDx{i1}], computed inside 1 of its readers'".
   std::string scheduledTensorText(const Value& value);
+  /// The axes of a tensor, in its schedule if there is one: of its "root", "logical", "loop" or "allocation" domain.
+  /// Errors: Definition as scheduledTensor() says, and for another domain.
+  std::vector<AxisText> axes(const Value& value, const std::string& domain);
   /// All tensors of the schedule, in the order in which they were made.
   std::vector<Value> scheduledTensors();
 

@@ -304,6 +304,15 @@ void bindDefinition(nb::module_& m) {
              const TensorView* const tensor = it.scheduledTensor(value);
              return tensor->definition() != nullptr && !tensor->uses().empty();
            })
+      .def(
+          "axes",
+          [](Definition& it, const Value& value, const std::string& domain) {
+            nb::list axes;
+            for (const AxisText& each : it.axes(value, domain))
+              axes.append(nb::make_tuple(each.text, each.extent, each.is_reduction));
+            return axes;
+          },
+          "tensor"_a, "domain"_a)
       .def("is_reduction", [](Definition& it, const Value& value) {
         const TensorView* const tensor = it.scheduledTensor(value);
         return tensor->definition() != nullptr &&

@@ -8,14 +8,13 @@ from .definition import FusionDefinition
 
 ROWS: dict[str, Any]
 CALLABLES: dict[str, Any]
-MISSING: list[str]
 
 def signature_of(name: str) -> Any: ...
 
 class Namespace:
     _definition: FusionDefinition
     _name: str
-    _missing: Sequence[str]
+    _missing: dict[str, str]
     def __init__(self, definition: FusionDefinition) -> None: ...
 
 class Operators(Namespace):
@@ -526,6 +525,16 @@ class Operators(Namespace):
         """the nearest integer, the even one of two."""
     def rsqrt(self, arg: AnyValue) -> AnyValue:
         """1 / sqrt(x)."""
+    def sdpfa_bwd(self, grad_output: Tensor, query: Tensor, key: Tensor, value: Tensor, output: Tensor,
+                  logsumexp: Tensor, dropout_p: Value | None = None, is_causal: Value | None = None,
+                  philox_seed: Tensor | None = None, philox_offset: Tensor | None = None,
+                  scale: Value | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of query, key and value of sdpfa_fwd(), by products of whole scores."""
+    def sdpfa_fwd(self, query: Tensor, key: Tensor, value: Tensor, dropout_p: Value | None = None,
+                  is_causal: Value | None = None, scale: Value | None = None, *, bias: Tensor | None = None,
+                  mask: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Attention of [batch, head, sequence, embedding]: the output, the logarithms of sums of each query, and a seed
+        and an offset, which are 0: dropout_p is 0."""
     def segment_set(self, arg: Tensor) -> Tensor:
         """a copy at which the program is cut: nothing that reads it is in the same kernel."""
     def select(self, arg: Tensor, index: ScalarOrNumber, dim: SupportsIndex) -> Tensor:
