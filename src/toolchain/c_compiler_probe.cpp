@@ -123,6 +123,12 @@ std::string linkerFlag(const std::string& program) {
   return findProgram("ld.bfd") ? "-fuse-ld=bfd" : "";
 }
 
+// For any processor of the machine's kind. Without flags zig compiles for this one.
+std::vector<std::string> plainFlags(const std::string& program) {
+  if (isZig(program)) return {"-mcpu=baseline"};
+  return {};
+}
+
 // What is turned off, each with the words that it takes. Vectorisers, peeling, threading of jumps and copies of loops
 // have miscompiled kernels and taken minutes (gcc 12 and 13); vectors are written, so nothing is lost. gcc's second
 // elimination of common values (gcse) takes time with the square of a kernel's length and finds little behind the
@@ -208,7 +214,7 @@ CCompilerFacts askCCompiler(const std::string& program, const std::string& proce
   facts.version =
       fmt::format("{}{}", isZig(program) ? "zig cc, " : "", linesOf(questions.answerTo({"--version"})).front());
   facts.machine = linesOf(questions.answerTo({"-dumpmachine"})).front();
-  const auto plain = questions.macros({});
+  const auto plain = questions.macros(plainFlags(program));
   TK_REQUIRE(plain && (plain->contains("__GNUC__") || plain->contains("__clang__")), Compile,
              "the C compiler '{}' ({}) is neither gcc nor clang", program, facts.version);
   const bool is_clang = plain->contains("__clang__");

@@ -11,6 +11,7 @@
 #include "toolchain/c_compiler_probe.h"
 #include "toolchain/program_search.h"
 #include "toolchain/shared_object.h"
+#include "toolchain/zig.h"
 
 namespace tokamak {
 namespace {
@@ -186,6 +187,46 @@ TEST(CCompiler, flagsThatACompilerLacksAreLeftOut) {
     EXPECT_EQ(std::ranges::count(fewer.flags(), left), 0) << left;
   const auto object = SharedObject::load(fewer.compile(kSource), fewer.folder());
   EXPECT_EQ(reinterpret_cast<int (*)()>(object->symbol("answer"))(), 42);
+}
+
+// With a first word, without -fsyntax-only, for this processor unless told otherwise, and with a cache of its own that
+// goes with each run.
+constexpr const char* kZig = R"(echo "$@ in $ZIG_LOCAL_CACHE_DIR $ZIG_GLOBAL_CACHE_DIR" >> "$0.notes"
+[ "$1" = cc ] || exit 1
+shift
+mkdir -p "$ZIG_LOCAL_CACHE_DIR/o"
+native=-march=native
+for a; do
+  shift
+  case $a in
+    -fsyntax-only|-fuse-ld=*|-fno-split-loops) exit 1;;
+    -mcpu=baseline) native=;;
+    -fno-sanitize=undefined) ;;
+    *) set -- "$@" "$a";;
+  esac
+done
+exec cc $native "$@")";
+
+TEST(CCompiler, aProgramNamedZigIsCalledAsOne) {
+  const TemporaryFolder folder;
+  const CCompiler compiler({.program = writeScript(folder / "zig", kZig), .extra_flags = {}, .limits = {}});
+  EXPECT_THAT(compiler.version(), testing::StartsWith("zig cc, "));
+  EXPECT_EQ(compiler.target().vector_bytes, CCompiler().target().vector_bytes);
+  EXPECT_EQ(std::ranges::count(compiler.flags(), "-fno-sanitize=undefined"), 1);
+  EXPECT_EQ(std::ranges::count(compiler.flags(), "-fno-split-loops"), 0);
+  EXPECT_GE(std::ranges::count(compiler.flags(), "-fno-peel-loops"), 1);
+  const auto object = SharedObject::load(compiler.compile(kSource), compiler.folder());
+  EXPECT_EQ(reinterpret_cast<int (*)()>(object->symbol("answer"))(), 42);
+  EXPECT_EQ(compiler.embed("bytes", "bytes_of_test").substr(1, 3), "ELF");
+  EXPECT_THAT(readFile(folder / "zig.notes"), HasSubstr(" in " + compiler.folder().path() + "/"));
+  for (const auto& left : std::filesystem::directory_iterator(compiler.folder().path()))
+    EXPECT_FALSE(left.is_directory()) << left.path();
+}
+
+TEST(CCompiler, processorsAreSpeltAsTheCompilerDoes) {
+  EXPECT_EQ(processorName("/usr/bin/gcc", "x86-64-v3"), "x86-64-v3");
+  EXPECT_EQ(processorName("/opt/zig-0.17.1", "x86-64-v3"), "x86_64_v3");
+  EXPECT_FALSE(isZig("/opt/zig/cc"));
 }
 
 TEST(CCompiler, programsAreFoundInAbsoluteFoldersOnly) {
