@@ -74,6 +74,7 @@ class CacheOp(_Names):
     unspecified = "Unspecified"
     all_levels = "AllLevels"
     streaming = "Streaming"
+    locals()["global"] = "Global"
     globally = "Global"
 
 

@@ -3,6 +3,7 @@ compiled kernels on disk, in TOKAMAK_CACHE_DIR or ~/.cache/tokamak, as soon as t
 from __future__ import annotations
 
 import collections
+import gc
 import functools
 import threading
 from collections.abc import Callable
@@ -45,6 +46,7 @@ class FusionCache:
     def reset() -> None:
         """Forgets programs: those of live definitions go with these."""
         _programs.forget_programs()
+        gc.collect()  # definitions and their ops know one another
 
     def num_fusions(self) -> int:
         """How many programs there are: definitions that say the same share one, for each device."""

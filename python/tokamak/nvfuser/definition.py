@@ -58,6 +58,12 @@ class FusionDefinition(definition.FusionDefinition):
     def multidevice_schedule(self) -> None:
         """What a subclass says of meshes, before its schedule()."""
 
+    def _require_complete(self):
+        """A schedule command ends a definition that has outputs, as leaving its `with` does."""
+        if not self._is_complete and not self._is_defining and (self._outputs or self._updated):
+            self._complete()
+        super()._require_complete()
+
     def _run_schedule(self, place, inputs):
         if type(self).multidevice_schedule is not FusionDefinition.multidevice_schedule:
             self.multidevice_schedule()

@@ -110,6 +110,8 @@ class MultiDeviceExecutorParams:
 
     def __setattr__(self, name: str, value: Any) -> None:
         where = f"MultiDeviceExecutorParams: {name}"
+        if name not in self.__slots__:
+            raise AttributeError(f"{where} is no parameter; these are {', '.join(self.__slots__)}")
         if name == "backend_type":
             if not isinstance(value, CommunicatorBackend):
                 raise TypeError(f"{where}: a CommunicatorBackend is legal, not {shown(value)}")

@@ -15,10 +15,7 @@ from .views import definition_of
 def _sched_of(what: str, tensor: Any) -> ScheduleOperators:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"schedule.{what}: a tensor of a definition is legal, not {shown(tensor)}")
-    definition: Any = tensor._definition
-    if not definition._is_complete:
-        definition._complete()
-    return definition.sched
+    return tensor._definition.sched
 
 
 def _sched_of_fusion(what: str, fusion: Any) -> ScheduleOperators:

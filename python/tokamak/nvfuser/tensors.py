@@ -48,15 +48,13 @@ class TensorDomain(list[IterDomain]):
 
 
 class TensorView(Tensor):
-    """A tensor. Its schedule commands are those of fd.sched; the first one ends the definition, as leaving its `with`
-    does. They give the tensor itself, but for those that make one."""
+    """A tensor. Its schedule commands are those of fd.sched. They give the tensor itself, but for those that make
+    one."""
 
     __slots__ = ()
 
     @property
     def _sched(self):
-        if not self._definition._is_complete:
-            self._definition._complete()
         return self._definition.sched
 
     # --- domains ---
