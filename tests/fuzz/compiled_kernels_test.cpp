@@ -130,7 +130,7 @@ double secondsOfChildren() {
 class CompilerRuns {
  public:
   CompilerRuns() {
-    for (const char* name : {"", "gcc-12", "gcc-13", "clang-19"}) {
+    for (const char* name : {"", "gcc-12", "gcc-13", "clang-19", "zig"}) {
       try {
         auto compiler = std::make_unique<KernelCompiler>(KernelCompilerOptions{.compiler = {.program = name}});
         if (std::ranges::count(versions(), compiler->compiler().version()) == 0)
