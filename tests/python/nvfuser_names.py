@@ -42,6 +42,7 @@ WORKS = {
         compute_heuristics schedule bounded_transform_backward warp_specialize""",
     "module.multidevice": """Communicator DeviceMesh Sharding shard_tensor MultiDeviceExecutor
         MultiDeviceExecutorParams CommunicatorBackend""",
+    "module.pytorch_utils": "torch_dtype_to_nvfuser_dtype python_scalar_to_nvfuser_dtype",
     "fd.fusion": "add_input add_output inputs outputs vals print_math print_kernel __eq__",
     "fd.fec": """execute is_compiled fusion get_cuda_kernel get_scheduled_ir get_most_recent_scheduled_ir
         get_output_shardings""",
@@ -135,5 +136,3 @@ REFUSED = {
        for name in ("UInt64", "Float8_e4m3fn", "Float8_e5m2", "ComplexFloat", "ComplexDouble", "Index",
                     "Float8_e8m0fnu", "Float4_e2m1fn", "Float4_e2m1fn_x2")},
 }
-# Names of fd that belong to what records and measures calls.
-PROFILED = ("profile", "last_repro_script", "repro_script_for")

@@ -1,4 +1,5 @@
 """Every name that scripts for nvFuser use is there, and works or raises by its name; and what the new ones do."""
+import inspect
 import math
 import re
 
@@ -52,6 +53,21 @@ def test_all_of_the_module_is_exported():
         assert getattr(module, name) is not None
     named = {name for place in WORKS if place == "module" for name in WORKS[place].split()}
     assert named <= set(module.__all__)
+
+
+def test_what_users_call_is_typed_and_told():
+    for owner in (getattr(module, name) for name in module.__all__):
+        is_ours = inspect.isclass(owner) and owner.__module__.startswith("tokamak.nvfuser")
+        if not is_ours or owner.__doc__.startswith("Not there"):
+            continue
+        for name, call in vars(owner).items():
+            call = call.__func__ if isinstance(call, staticmethod) else call
+            if name.startswith("_") or not inspect.isfunction(call):
+                continue
+            assert inspect.getdoc(call), f"{owner.__name__}.{name}"
+            signature = inspect.signature(call)
+            told = [signature.return_annotation, *(each.annotation for each in signature.parameters.values())]
+            assert told.count(inspect.Parameter.empty) <= 1, f"{owner.__name__}.{name}"  # of self
 
 
 # --- tensors ---

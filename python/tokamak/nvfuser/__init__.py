@@ -8,6 +8,7 @@ tensors have the schedule commands, too. What the library lacks raises NotImplem
 """
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from .._mesh import DeviceMesh
@@ -16,6 +17,7 @@ from .._values import Scalar, Vector
 from ..definition import compute_contiguity, compute_tensor_descriptor
 from ..heuristics import SchedulerHyperParameters
 from ..schedule import CacheOp, LoadStoreOpType, MemoryType, ParallelType, SchedulerType
+from . import dtypes as pytorch_utils
 from . import idm, multidevice, nvf_cutlass, schedule
 from .cache import (
     FusionCache, LRUCache, LruFusionCache, disable_automatic_serialization, enable_automatic_serialization, serialize)
@@ -34,6 +36,7 @@ from .views import (
     definition_of)
 
 Tensor = TensorView
+sys.modules[f"{__name__}.pytorch_utils"] = pytorch_utils  # as older scripts import conversions of types
 PythonProfiler = refused_class("PythonProfiler", "`python -m tokamak bench` measures programs, and the framework's own "
                                "profiler sees calls", __name__)
 
@@ -65,5 +68,6 @@ __all__ = [
     "Segment", "Sharding", "SupportedVectorization", "Tensor", "TensorDomain", "TensorView", "Vector", "clone",
     "compute_contiguity", "compute_tensor_descriptor", "disable_automatic_serialization",
     "enable_automatic_serialization", "execute_with_dtensors", "get_val_tolerances", "idm", "multidevice",
-    "nvf_cutlass", "nvfuser_dtype_to_torch_dtype", "python_scalar_to_nvfuser_dtype", "schedule", "serialize",
-    "shard_tensor", "torch_dtype_to_nvfuser_dtype", "translate_fusion", "validate_with_auto_inferred_outputs"]
+    "nvf_cutlass", "nvfuser_dtype_to_torch_dtype", "pytorch_utils", "python_scalar_to_nvfuser_dtype", "schedule",
+    "serialize", "shard_tensor", "torch_dtype_to_nvfuser_dtype", "translate_fusion",
+    "validate_with_auto_inferred_outputs"]

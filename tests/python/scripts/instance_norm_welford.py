@@ -1,6 +1,7 @@
 """Instance norm by Welford's means and sums of squares, with an affine map, in bfloat16 and float."""
 import torch
-from tokamak.nvfuser import FusionDefinition, DataType, torch_dtype_to_nvfuser_dtype
+from tokamak.nvfuser import FusionDefinition, DataType
+from tokamak.nvfuser.pytorch_utils import torch_dtype_to_nvfuser_dtype
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
