@@ -237,7 +237,7 @@ def test_what_is_not_there_says_so(name):
 
 def test_signatures_are_those_that_scripts_use():
     assert str(signature_of("sum")) == "(arg, dims=None, keepdim=False, dtype=DataType.Null)"
-    assert str(signature_of("var")) == "(arg, dims, correction, keepdim=False)"
+    assert str(signature_of("var")) == "(arg, dims, correction=1, keepdim=False)"
     assert str(signature_of("slice")) == "(arg, start_indices, end_indices, strides=None, manual_normalization=False)"
     assert str(inspect.signature(FusionDefinition().ops.cat)) == "(tensors, dim=0, manual_padding=False)"
     names = list(inspect.signature(FusionDefinition().ops.batch_norm).parameters)

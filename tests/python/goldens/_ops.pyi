@@ -641,7 +641,7 @@ class Operators(Namespace):
         each call has others; random.seed() repeats them."""
     def unsqueeze(self, arg: Tensor, axis: SupportsIndex) -> Tensor:
         """puts an axis of one element at a position."""
-    def var(self, arg: Tensor, dims: SupportsIndex | Sequence[SupportsIndex], correction: Number,
+    def var(self, arg: Tensor, dims: SupportsIndex | Sequence[SupportsIndex], correction: Number = 1,
             keepdim: bool = False) -> Tensor:
         """the variance along axes, all by default; divided by the count less the correction."""
     def var_mean(self, arg: Tensor, dims: SupportsIndex | Sequence[SupportsIndex], correction: Number = 1,
