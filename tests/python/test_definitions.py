@@ -1,7 +1,6 @@
 """How a fusion is defined: inputs, operators, outputs, states and what is refused."""
 import pathlib
 import re
-import textwrap
 
 import numpy as np
 import pytest
@@ -18,9 +17,9 @@ def run(define, *inputs):
 
 def test_the_example_of_the_readme():
     readme = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
-    block = re.search(r"^## In Python$.*?\n\n((?:    [^\n]*\n|\n)+)", readme, re.M | re.S)[1]
+    block = re.search(r"^## In Python$.*?\n```python\n(.*?)```", readme, re.M | re.S)[1]
     names = {}
-    exec(textwrap.dedent(block), names)
+    exec(block, names)
     e = np.exp(np.arange(4.0))
     np.testing.assert_allclose(names["y"], [e / e.sum()] * 2, rtol=1e-6)
     assert type(names["y"]) is np.ndarray and names["y"].dtype == np.float32
