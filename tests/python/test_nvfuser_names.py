@@ -1,6 +1,7 @@
 """Every name that scripts for nvFuser use is there, and works or raises by its name; and what the new ones do."""
 import inspect
 import math
+import os
 import re
 
 import numpy as np
@@ -332,6 +333,16 @@ def test_a_multi_device_executor_deals_out_streams(streams):
         assert len(outputs) == 1
         np.testing.assert_array_equal(outputs[0], np.maximum(before, 0))
         np.testing.assert_array_equal(x, before + 1)
+
+
+def test_a_forked_process_compiles_its_own():
+    executor = MultiDeviceExecutor(defined())
+    executor.run([X])
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(executor.run([X])[0], np.maximum(X, 0) * 2) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_array_equal(executor.run([X])[0], np.maximum(X, 0) * 2)
 
 
 def test_parameters_of_a_multi_device_executor():

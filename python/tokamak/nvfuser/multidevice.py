@@ -137,7 +137,7 @@ class MultiDeviceExecutor:
             raise TypeError(f"MultiDeviceExecutor: MultiDeviceExecutorParams are legal, not {shown(params)}")
         self._definition = definition_of("MultiDeviceExecutor", fusion)
         self._streams = params.number_of_streams
-        self._programs: dict[Any, Any] = {}  # and last calls, by device
+        self._programs: dict[Any, Any] = {}  # and last calls, by process and device: a forked one compiles again
         self._lock = threading.Lock()
 
     def run(self, inputs: Iterable[Any]) -> list[Any]:
@@ -152,14 +152,15 @@ class MultiDeviceExecutor:
         return outputs
 
     def _compiled(self, place):
+        key = os.getpid(), place
         with self._lock:
-            if place not in self._programs:
+            if key not in self._programs:
                 definition = self._definition
                 definition._define()
                 is_by_hand = definition._native.is_scheduled
                 program = program_for(definition._native, place, is_by_hand, self._streams)
-                self._programs[place] = program, _tokamak.LastCall()
-            return self._programs[place]
+                self._programs[key] = program, _tokamak.LastCall()
+            return self._programs[key]
 
 
 execute_with_dtensors = refused_function(
