@@ -1,4 +1,5 @@
-// PrepareOptions: how a caller gives up waiting for compilers, and is told how far they are.
+// PrepareOptions: how a caller gives up waiting for compilers, is told how far they are, and looks around
+// meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ struct PrepareOptions {
   /// are done; not where no kernel is missing. It may call the library, but not run() of the same program. What it
   /// raises, the call raises, as if it had been cancelled.
   std::function<void(const CompileProgress&)> progress;
+  /// Called as `progress` is, every 50 ms while the call waits for compilers: to look for signals, say. What it raises,
+  /// the call raises, as if it had been cancelled.
+  std::function<void()> tick = {};
 };
 
 }  // namespace tokamak

@@ -43,7 +43,8 @@ void CompilerWait::wait(const PrepareOptions& options) {
   const Range range(range_name);
   const auto isOver = [](const std::shared_ptr<Compilation>& it) { return it->isOver(); };
   const bool is_told = options.progress && !std::ranges::all_of(wanted_, isOver);
-  const PrepareOptions told = is_told ? options : PrepareOptions{.cancel = options.cancel, .progress = {}};
+  const PrepareOptions told =
+      is_told ? options : PrepareOptions{.cancel = options.cancel, .progress = {}, .tick = options.tick};
   tellProgress(told);
   std::vector<std::shared_ptr<Compilation>> of_step;
   for (const Step& step : list_.steps) {
@@ -51,7 +52,8 @@ void CompilerWait::wait(const PrepareOptions& options) {
     of_step.clear();
     step.work->addCompilations(of_step);
     for (const std::shared_ptr<Compilation>& compilation : of_step) {
-      if (compilation != nullptr && (told.cancel.stop_possible() || told.progress)) waitFor(*compilation, told);
+      if (compilation != nullptr && (told.cancel.stop_possible() || told.progress || told.tick))
+        waitFor(*compilation, told);
     }
     try {
       step.work->waitUntilReady();
@@ -68,6 +70,7 @@ void CompilerWait::waitFor(Compilation& compilation, const PrepareOptions& optio
   while (!compilation.isOver()) {
     compilation.waitFor(kBetweenLooks, options.cancel);
     requireNotCancelled(options.cancel);
+    if (options.tick) options.tick();
     tellProgress(options);
   }
   tellProgress(options);

@@ -99,6 +99,25 @@ TEST_F(Cancelling, WhileCompilersWorkLeavesTheProgramAsItWas) {
   EXPECT_EQ(program.statistics().plans, 1);
 }
 
+// What a caller's signal handler would raise.
+TEST_F(Cancelling, ATickThatRaisesEndsTheCall) {
+  struct Signal {};
+  Program program = freshProgram(*device_, factor_, 3);
+  int ticks = 0;
+  const auto raises = [&] {
+    ++ticks;
+    throw Signal();
+  };
+  const PrepareOptions options = {.cancel = {}, .progress = {}, .tick = raises};
+  EXPECT_THROW(program.prepare(kSizes, options), Signal);
+  EXPECT_EQ(ticks, 1);
+  EXPECT_EQ(program.statistics().plans, 0);
+  program.prepare(kSizes);
+  EXPECT_EQ(program.statistics().plans, 1);
+  program.prepare(kSizes, options);
+  EXPECT_EQ(ticks, 1);
+}
+
 // As if the caller lost patience while kernels are lowered: the second one is not begun, the first one is given up.
 TEST_F(Cancelling, WhileKernelsAreLoweredLeavesTheProgramAsItWas) {
   class Impatient final : public KernelObserver {
