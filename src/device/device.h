@@ -13,6 +13,7 @@
 #include "base/export.h"
 #include "base/home_process.h"
 #include "device/failure.h"
+#include "device/work_observer.h"
 #include "ir/memory_kind.h"
 #include "symbolic/data_type.h"
 #include "symbolic/scalar.h"
@@ -109,6 +110,8 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   InFlightCalls& inFlightCalls() { return *in_flight_calls_; }
   /// How often a failure was raised.
   RaiseCount& raiseCount() { return raise_count_; }
+  /// Who is told of the work of a CpuDevice; other devices tell nobody.
+  WorkObserverSlot& workObserver() { return work_observer_; }
 
   virtual const DeviceProperties& properties() const = 0;
   /// What programs are grouped for and kernels are scheduled for.
@@ -207,6 +210,7 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   std::unique_ptr<InFlightCalls> in_flight_calls_;
   std::unique_ptr<KernelMaker> kernel_maker_;
   RaiseCount raise_count_;
+  WorkObserverSlot work_observer_ = nullptr;
   const HomeProcess home_;
 };
 

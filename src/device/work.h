@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/profiler_range.h"
@@ -50,8 +52,19 @@ class Work {
   virtual void addCompilations(std::vector<std::shared_ptr<Compilation>>& /*compilations*/) const {}
   /// What it takes on the host's heap, by estimate, without the code that works share.
   virtual int64_t hostBytes() const { return 0; }
+  /// What a profile calls it: its name, and the statement that it was recorded for.
+  std::string_view label() const { return label_.empty() ? name() : label_; }
+  /// Of the operands that it was recorded with, each element once; 0 where it was not recorded.
+  int64_t operandBytes() const { return operand_bytes_; }
+  /// By who has it prepared, before others use it.
+  void noteRecorded(std::string label, int64_t operand_bytes) const {
+    label_ = std::move(label);
+    operand_bytes_ = operand_bytes;
+  }
 
  private:
+  mutable std::string label_;
+  mutable int64_t operand_bytes_ = 0;
   mutable std::atomic<RangeName> range_name_{RangeName()};
 };
 

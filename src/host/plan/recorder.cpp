@@ -1,6 +1,10 @@
 #include "host/plan/recorder.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
 #include "base/immortal.h"
@@ -8,6 +12,8 @@
 #include "device/kernel_target.h"
 #include "device/work.h"
 #include "ir/expr.h"
+#include "ir/expr_summary.h"
+#include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
 
@@ -23,6 +29,24 @@ struct RecordedWork final : Work {
   std::vector<const Scalar*> parameters;
   size_t result_count = 0;
 };
+
+// Each element counts once, however often an expanded axis repeats it.
+int64_t bytesOfOperands(std::span<const OperandDesc> operands) {
+  int64_t bytes = 0;
+  for (const OperandDesc& operand : operands) {
+    int64_t elements = 1;
+    for (size_t i = 0; i < operand.sizes.size(); ++i)
+      elements *= operand.strides[i] == 0 ? std::min<int64_t>(operand.sizes[i], 1) : operand.sizes[i];
+    bytes += elements * sizeOf(operand.dtype);
+  }
+  return bytes;
+}
+
+void noteOn(const Work& work, const WorkRequest& request) {
+  const bool is_segment = request.expr.is<PostOnStream>();
+  work.noteRecorded(is_segment ? fmt::format("{}: {}", work.name(), summaryOf(request.expr)) : std::string(),
+                    bytesOfOperands(request.operands));
+}
 
 [[noreturn]] void refuse(const char* what) {
   TK_RAISE(Unsupported, "recording: {} is not part of a host program that is planned", what);
@@ -138,7 +162,10 @@ void Recorder::wait(Stream& stream, const Event& event) {
 std::shared_ptr<const Work> Recorder::prepare(const WorkRequest& request) {
   TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
   auto recorded = std::make_shared<RecordedWork>();
-  if (replay_device_ != nullptr) recorded->work = replay_device_->prepare(request);
+  if (replay_device_ != nullptr) {
+    recorded->work = replay_device_->prepare(request);
+    if (recorded->work != nullptr) noteOn(*recorded->work, request);
+  }
   recorded->operands.assign(request.operands.begin(), request.operands.end());
   recorded->parameters.assign(request.parameters.begin(), request.parameters.end());
   recorded->result_count = tensorsOf(request.expr.outputs()).size();

@@ -145,7 +145,8 @@ std::unique_ptr<Stream> CpuDevice::makeStream() {
                                               .parallel_for = options_.parallel_for,
                                               .ring_bytes = static_cast<uint32_t>(options_.ring_bytes),
                                               .trace = options_.trace,
-                                              .raise_count = &raiseCount()};
+                                              .raise_count = &raiseCount(),
+                                              .observer = &workObserver()};
     const auto index = static_cast<int64_t>(queues_.size());
     idle_queues_.reserve(queues_.size() + 1);  // so that giving a stream back needs no memory
     idle_queues_.push_back(queues_.emplace_back(std::make_unique<StreamQueue>(index, queue_options)).get());

@@ -42,6 +42,35 @@ bool isOverlapping(const void* a, const void* b, int64_t bytes) {
   return (first < second ? second - first : first - second) < static_cast<uintptr_t>(bytes);
 }
 
+// Tells of what runs while it lives, if somebody observes the device. `describe` gives it, without times.
+template <class Describe>
+class Observed {
+ public:
+  Observed(const WorkObserverSlot* slot, const Describe& describe)
+      : observer_(slot == nullptr ? nullptr : slot->load(std::memory_order_acquire)), describe_(describe) {
+    if (observer_ != nullptr) [[unlikely]]
+      begin_ns_ = traceNow();
+  }
+  Observed(const Observed&) = delete;
+  Observed& operator=(const Observed&) = delete;
+  ~Observed() {
+    if (observer_ != nullptr) [[unlikely]]
+      tell();
+  }
+
+ private:
+  void tell() const {
+    WorkSpan span = describe_();
+    span.begin_ns = begin_ns_;
+    span.end_ns = traceNow();
+    observer_->onWork(span);
+  }
+
+  WorkObserver* const observer_;
+  const Describe& describe_;
+  int64_t begin_ns_ = 0;
+};
+
 // `move(begin, bytes)` over the whole range, in blocks when it is long.
 template <class Move>
 void inBlocks(BlockPool& pool, int64_t bytes, const Move& move) {
@@ -236,11 +265,11 @@ void StreamQueue::issueFill(void* to, uint8_t byte, int64_t bytes) {
 }
 
 void StreamQueue::issueLaunch(const CpuWork& work, std::span<void* const> addresses) {
-  if (tryRunAsGuest([&] { work.run(addresses.data(), pool_); })) return;
+  if (tryRunAsGuest([&] { runLaunch(work, addresses.data()); })) return;
   const size_t extra = addresses.size_bytes();
   if (sizeof(LaunchRecord) + extra > ring_.maxRecordBytes()) {  // thousands of operands
     return issueCallback([this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())] {
-      work.run(copies.data(), pool_);
+      runLaunch(work, copies.data());
     });
   }
   issue<LaunchRecord>(RecordKind::Launch, extra, [&](LaunchRecord& record) {
@@ -363,7 +392,7 @@ void StreamQueue::runWork(Record& record) {
     case RecordKind::Fill: return runFill(static_cast<FillRecord&>(record));
     case RecordKind::Launch: {
       auto& launch = static_cast<LaunchRecord&>(record);
-      return launch.work->run(launch.addresses(), pool_);
+      return runLaunch(*launch.work, launch.addresses());
     }
     case RecordKind::Callback: return runCallback(static_cast<CallbackRecord&>(record));
     case RecordKind::WaitFlag: {
@@ -392,7 +421,15 @@ void StreamQueue::runWait(const WaitRecord& record, bool is_skipping) {
   fail(std::move(failure));
 }
 
+void StreamQueue::runLaunch(const CpuWork& work, void* const* addresses) {
+  const auto describe = [&] { return WorkSpan{.stream = index_, .name = work.label(), .bytes = work.operandBytes()}; };
+  const Observed observed(options_.observer, describe);
+  work.run(addresses, pool_);
+}
+
 void StreamQueue::runCopy(const CopyRecord& record) {
+  const auto describe = [&] { return WorkSpan{.stream = index_, .name = "copy", .bytes = 2 * record.bytes_to_copy}; };
+  const Observed observed(options_.observer, describe);
   auto* const to = static_cast<std::byte*>(record.to);
   const auto* const from = static_cast<const std::byte*>(record.from);
   if (isOverlapping(to, from, record.bytes_to_copy)) {
@@ -404,6 +441,8 @@ void StreamQueue::runCopy(const CopyRecord& record) {
 }
 
 void StreamQueue::runFill(const FillRecord& record) {
+  const auto describe = [&] { return WorkSpan{.stream = index_, .name = "fill", .bytes = record.bytes_to_fill}; };
+  const Observed observed(options_.observer, describe);
   auto* const to = static_cast<std::byte*>(record.to);
   inBlocks(pool_, record.bytes_to_fill,
            [&](int64_t begin, size_t bytes) { std::memset(to + begin, record.byte, bytes); });

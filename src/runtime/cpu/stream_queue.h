@@ -18,6 +18,7 @@
 #include "device/arena.h"
 #include "device/failure.h"
 #include "device/work.h"
+#include "device/work_observer.h"
 #include "runtime/cpu/block_pool.h"
 #include "runtime/cpu/cpu_work.h"
 #include "runtime/cpu/work_ring.h"
@@ -41,6 +42,7 @@ struct StreamQueueOptions {
   uint32_t ring_bytes = 1U << 16U;
   TraceObserver* trace = nullptr;
   const RaiseCount* raise_count = nullptr;  ///< of the device
+  const WorkObserverSlot* observer = nullptr;
 };
 
 /// Any thread may call the issuing functions, callbacks of this stream included. They block while the ring is full, and
@@ -118,6 +120,7 @@ class StreamQueue final : public StreamClock {
   void execute(Record& record);
   void runWork(Record& record);
   void runWait(const WaitRecord& record, bool is_skipping);
+  void runLaunch(const CpuWork& work, void* const* addresses);
   void runCopy(const CopyRecord& record);
   void runFill(const FillRecord& record);
   void runCallback(CallbackRecord& record);
