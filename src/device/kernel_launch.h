@@ -19,6 +19,17 @@ namespace kir {
 struct Kernel;  // kernel/kernel.h
 }
 
+/// Where code came from.
+struct CodeFacts {
+  enum class Origin : uint8_t {
+    Unknown,   ///< it is not there, or was in the program
+    Compiled,  ///< by a compiler, for this process
+    Disk,      ///< it was kept there
+  };
+  Origin origin = Origin::Unknown;
+  double seconds = 0;  ///< until it was there, without waiting for others' turns in the queue
+};
+
 /// Compiled code, or code that is still being compiled. Launches of all sizes share it.
 /// Thread safety: any threads may ask and wait side by side.
 class KernelImage {
@@ -33,6 +44,8 @@ class KernelImage {
   virtual bool hasFailed() const { return false; }
   /// What has to be waited for; null where the code is there, or nobody can give it up.
   virtual std::shared_ptr<Compilation> compilation() const { return nullptr; }
+  /// Waits as waitUntilReady() does. Errors: those of its compilation.
+  virtual CodeFacts facts() const { return {}; }
 };
 
 /// Code of this process, which was loaded from a shared object.

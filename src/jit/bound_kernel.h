@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/kernel_launch.h"
+#include "device/kernel_maker.h"
 #include "device/work.h"
 #include "jit/kernel_choice.h"
 #include "jit/shaped_program.h"
@@ -59,6 +60,10 @@ class ProgramKernels {
   /// Errors: Schedule or Unsupported when it cannot be one kernel; Bind; of compilers.
   virtual std::shared_ptr<const BoundKernel> bind(std::span<const OperandDesc> operands,
                                                   std::span<const std::optional<ScalarValue>> values) = 0;
+  /// All code so far in words, oldest first.
+  virtual std::vector<CodeNote> codeNotes() const { return {}; }
+  /// In words, of code of this program.
+  virtual CodeNote noteOn(const KernelCode& code) const { return {.choice = {}, .reason = code.reason}; }
   /// Of the program that they were made for.
   virtual const std::string& name() const = 0;
 };

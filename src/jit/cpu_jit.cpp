@@ -66,13 +66,29 @@ void tellOfNoCompiler(const std::string& reason, KernelObserver* observer) {
   std::call_once(once, [&] { say(sentenceOnNoCompiler(reason)); });
 }
 
+struct Made {
+  std::shared_ptr<const SharedObject> object;
+  CodeFacts facts;
+};
+
+std::shared_ptr<const Made> make(KernelCompiler& compiler, const std::string& text, const std::string& entry,
+                                 const std::stop_token& given_up) {
+  const auto start = std::chrono::steady_clock::now();
+  auto made = std::make_shared<Made>();
+  bool is_from_disk = false;
+  made->object = compiler.compile(text, entry, given_up, &is_from_disk);
+  made->facts = {.origin = is_from_disk ? CodeFacts::Origin::Disk : CodeFacts::Origin::Compiled,
+                 .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+  return made;
+}
+
 class CompiledObject final : public CpuImage {
  public:
   CompiledObject(CpuCompiler& compiler, const KernelSource& source) : entry_name_(source.entry) {
     std::string text = compilationUnit({&source, 1}, Dialect::C);
     compilation_ = compiler.compilations.get(text, compiler.queue,
                                              [&compiler, text, entry = source.entry](const std::stop_token& given_up) {
-                                               return compiler.compiler.compile(text, entry, given_up);
+                                               return make(compiler.compiler, text, entry, given_up);
                                              });
   }
 
@@ -84,13 +100,17 @@ class CompiledObject final : public CpuImage {
 
   Entry entry() const override {
     if (const Entry known = entry_.load(std::memory_order_acquire)) return known;
-    const auto object = std::static_pointer_cast<const SharedObject>(compilation_->value());
-    const auto entry = reinterpret_cast<Entry>(object->symbol(entry_name_.c_str()));
+    const auto entry = reinterpret_cast<Entry>(made().object->symbol(entry_name_.c_str()));
     entry_.store(entry, std::memory_order_release);
     return entry;
   }
 
+  CodeFacts facts() const override { return made().facts; }
+
  private:
+  // Waits; the compilation holds it. Errors: those of the compilation.
+  const Made& made() const { return *static_cast<const Made*>(compilation_->value().get()); }
+
   std::string entry_name_;
   std::shared_ptr<SharedCompilation> compilation_;
   mutable std::atomic<Entry> entry_{nullptr};
@@ -157,5 +177,7 @@ bool CpuJit::makesKernels() {
 }
 
 KernelLaunch CpuJit::find(const WorkRequest& request) { return launchOf(library_->find(request)); }
+
+KernelNotes CpuJit::notesOn(const WorkRequest& request) { return notesOf(library_->find(request)); }
 
 }  // namespace tokamak

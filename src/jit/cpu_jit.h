@@ -34,6 +34,7 @@ class CpuJit final : public KernelMaker {
   bool makesKernels() override;
   /// Kernels with threads get no image.
   KernelLaunch find(const WorkRequest& request) override;
+  KernelNotes notesOn(const WorkRequest& request) override;
 
  private:
   std::unique_ptr<KernelLibrary> library_;

@@ -25,11 +25,16 @@ class CompiledCubin final : public CudaImage {
 
   bool hasFailed() const override { return compilation_->hasFailed(); }
   std::shared_ptr<Compilation> compilation() const override { return compilation_; }
-  std::string_view bytes() const override {
-    return std::static_pointer_cast<const Cubin>(compilation_->value())->image;
+  std::string_view bytes() const override { return cubin().image; }
+  CodeFacts facts() const override {
+    return {.origin = cubin().is_from_disk ? CodeFacts::Origin::Disk : CodeFacts::Origin::Compiled,
+            .seconds = cubin().seconds};
   }
 
  private:
+  // Waits; the compilation holds it. Errors: those of the compilation.
+  const Cubin& cubin() const { return *static_cast<const Cubin*>(compilation_->value().get()); }
+
   std::shared_ptr<SharedCompilation> compilation_;
 };
 
@@ -75,6 +80,8 @@ CudaJit::Kernels& CudaJit::kernels() {
 }
 
 KernelLaunch CudaJit::find(const WorkRequest& request) { return launchOf(kernels().library.find(request)); }
+
+KernelNotes CudaJit::notesOn(const WorkRequest& request) { return notesOf(kernels().library.find(request)); }
 
 KernelLaunch CudaJit::compile(const PreparedKernel& prepared, DataType index_type) {
   auto code = std::make_shared<KernelCode>();

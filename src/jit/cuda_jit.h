@@ -25,6 +25,7 @@ class CudaJit final : public KernelMaker {
   ~CudaJit() override;
 
   KernelLaunch find(const WorkRequest& request) override;
+  KernelNotes notesOn(const WorkRequest& request) override;
   /// Compiles a kernel that somebody else lowered, which computes indices in this type. Errors: Compile; Unsupported
   /// for what CUDA source cannot say.
   KernelLaunch compile(const PreparedKernel& prepared, DataType index_type);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "codegen/source.h"
 #include "device/work.h"
+#include "heuristics/parameter_fields.h"
 #include "jit/kernel_library.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/shared_memory.h"
@@ -73,6 +74,22 @@ KernelLaunch launchOf(FoundKernel found) {
   return launch;
 }
 
+KernelNotes notesOf(const FoundKernel& found) {
+  const std::shared_ptr<const KernelCode>& code = found.bound->code;
+  KernelNotes notes = {.image = code->image, .kernel = {code, &code->kernel}};
+  if (found.executor == nullptr) return notes;
+  notes.code = found.executor->noteOn(*code);
+  notes.all_codes = found.executor->codeNotes();
+  if (!code->choice.parameters) return notes;
+  ScheduleParameters parameters = *code->choice.parameters;
+  for (const ParameterField& field : fieldsOf(parameters)) {
+    const bool is_flag = std::holds_alternative<bool*>(field.value);
+    const int64_t value = is_flag ? int64_t{*std::get<bool*>(field.value)} : *std::get<int64_t*>(field.value);
+    notes.parameters.push_back({.name = std::string(field.name), .value = value, .is_flag = is_flag});
+  }
+  return notes;
+}
+
 std::shared_ptr<const InterpretedKernel> interpretedOf(const std::shared_ptr<const BoundKernel>& bound) {
   return std::make_shared<InterpretedKernel>(InterpretedKernel{
       std::shared_ptr<const kir::Kernel>(bound->code, &bound->code->kernel), bound->bindings, bound->elements});
@@ -90,5 +107,7 @@ KernelLaunch InterpreterJit::find(const WorkRequest& request) {
   launch.interpreted = interpretedOf(bound);
   return launch;
 }
+
+KernelNotes InterpreterJit::notesOn(const WorkRequest& request) { return notesOf(library_->find(request)); }
 
 }  // namespace tokamak

@@ -18,6 +18,9 @@ struct FoundKernel;
 /// What a device takes of a found kernel.
 KernelLaunch launchOf(FoundKernel found);
 
+/// What is known of it.
+KernelNotes notesOf(const FoundKernel& found);
+
 /// What the interpreter takes of it.
 std::shared_ptr<const InterpretedKernel> interpretedOf(const std::shared_ptr<const BoundKernel>& bound);
 
@@ -30,6 +33,7 @@ class InterpreterJit final : public KernelMaker {
   ~InterpreterJit() override;
 
   KernelLaunch find(const WorkRequest& request) override;
+  KernelNotes notesOn(const WorkRequest& request) override;
 
  private:
   std::unique_ptr<KernelLibrary> library_;

@@ -211,6 +211,12 @@ KernelShape ShapeChooser::choose(std::span<const OperandDesc> operands,
   return shape;
 }
 
+std::string ShapeChooser::nameOfTensor(size_t tensor) const {
+  const TensorView& it = *tensors_[tensor];
+  if (!it.name().empty() || it.label() >= 0) return nameOf(it);
+  return tensor < input_count_ ? fmt::format("input {}", tensor) : fmt::format("output {}", tensor - input_count_);
+}
+
 std::string ShapeChooser::describe(const KernelChoice& choice) const {
   std::vector<std::string> parts;
   for (size_t i = 0; i < symbols_.size(); ++i) {
@@ -225,7 +231,7 @@ std::string ShapeChooser::describe(const KernelChoice& choice) const {
       const bool is_broadcast = shape[i]->isBroadcast() && (layout.is_stored.empty() || !layout.is_stored[i]);
       if (!is_broadcast && !layout.is_dense[i]) loose.push_back(i);
     }
-    std::string text = nameOf(*tensors_[t]);
+    std::string text = nameOfTensor(t);
     if (!layout.order.empty()) text += " in the order " + orderText(layout);
     text += loose.empty() ? " dense" : fmt::format(" not dense along {}", joined(loose));
     if (!layout.is_stored.empty()) text += " in full";
@@ -244,7 +250,7 @@ std::vector<std::string> ShapeChooser::differences(const KernelChoice& known, co
       sentences.push_back(extentDifference(symbols_[i]->name(), known.shape.extents[i], asked.shape.extents[i]));
   }
   for (size_t t = 0; t < tensors_.size(); ++t) {
-    const std::string name = nameOf(*tensors_[t]);
+    const std::string name = nameOfTensor(t);
     const LayoutChoice& before = known.shape.layouts[t];
     const LayoutChoice& now = asked.shape.layouts[t];
     if (before.order != now.order)

@@ -94,6 +94,7 @@ class ShapeChooser {
 
  private:
   enum class Role : uint8_t { Any, Constant, Multiple };
+  std::string nameOfTensor(size_t tensor) const;
   static ExtentChoice extentOf(Role role, const std::optional<ScalarValue>& value);
   LayoutChoice layoutOf(size_t tensor, const OperandDesc& operand) const;
 

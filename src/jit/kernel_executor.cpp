@@ -76,6 +76,16 @@ std::vector<std::shared_ptr<const KernelCode>> KernelExecutor::codes() const {
   return codes_;
 }
 
+CodeNote KernelExecutor::noteOn(const KernelCode& code) const {
+  return {.choice = chooser_.describe(code.choice), .reason = code.reason};
+}
+
+std::vector<CodeNote> KernelExecutor::codeNotes() const {
+  std::vector<CodeNote> notes;
+  for (const auto& code : codes()) notes.push_back(noteOn(*code));
+  return notes;
+}
+
 std::shared_ptr<const BoundKernel> KernelExecutor::bindNew(std::span<const OperandDesc> given,
                                                            std::span<const std::optional<ScalarValue>> values) {
   const ScalarBindings sizes = sizesOf(values);

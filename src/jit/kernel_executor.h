@@ -55,6 +55,8 @@ class KernelExecutor final : public ProgramKernels {
   std::shared_ptr<const BoundKernel> bind(std::span<const OperandDesc> operands,
                                           std::span<const std::optional<ScalarValue>> values) override;
   const std::string& name() const override { return program_->name(); }
+  std::vector<CodeNote> codeNotes() const override;
+  CodeNote noteOn(const KernelCode& code) const override;
   /// All code so far, oldest first.
   std::vector<std::shared_ptr<const KernelCode>> codes() const;
   std::string describe(const KernelChoice& choice) const { return chooser_.describe(choice); }

@@ -74,15 +74,14 @@ std::shared_ptr<const SharedObject> KernelCompiler::loadOrKeepSource(std::string
 }
 
 std::shared_ptr<const SharedObject> KernelCompiler::loadOrCompile(const CacheKey& key, const std::string& entry,
-                                                                  const std::stop_token& stop) {
-  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(key, entry)) {
-    ++from_disk_;
-    return kept;
-  }
+                                                                  const std::stop_token& stop, bool* is_from_disk) {
   const std::string_view source = key.part("source");
   const CacheKey slow_key = compiler_.keyOf(source, CompileLevel::Lowest);
-  if (std::shared_ptr<const SharedObject> kept = loadFromDisk(slow_key, entry)) {
+  for (const CacheKey* known : {&key, &slow_key}) {
+    std::shared_ptr<const SharedObject> kept = loadFromDisk(*known, entry);
+    if (kept == nullptr) continue;
     ++from_disk_;
+    if (is_from_disk != nullptr) *is_from_disk = true;
     return kept;
   }
   const auto [image, level] = compileImage(source, stop);
@@ -120,11 +119,11 @@ std::string KernelCompiler::imageOf(const std::string& source) {
 }
 
 std::shared_ptr<const SharedObject> KernelCompiler::compile(const std::string& source, const std::string& entry,
-                                                            const std::stop_token& stop) {
+                                                            const std::stop_token& stop, bool* is_from_disk) {
   while (true) {
     try {
       // The compiler and its flags are the same for all: the source is the key in memory.
-      return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry, stop); });
+      return objects_.get(source, [&] { return loadOrCompile(compiler_.keyOf(source), entry, stop, is_from_disk); });
     } catch (const Error& error) {
       // Another one, who compiled it for both, gave up.
       if (error.code() != ErrorCode::Cancelled || stop.stop_requested()) throw;

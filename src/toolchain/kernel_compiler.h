@@ -41,8 +41,9 @@ class KernelCompiler {
   /// The loaded code of `source`; unloaded when nobody holds it. Code without the symbol `entry` (if one is named) is
   /// none, and kept nowhere. Errors: Compile, Io; Cancelled when `stop` asks for it, which kills the compiler. Others
   /// who ask for the source meanwhile compile it then.
+  /// `is_from_disk`, where it is given, becomes whether the code was kept there, and this request found it.
   std::shared_ptr<const SharedObject> compile(const std::string& source, const std::string& entry = {},
-                                              const std::stop_token& stop = {});
+                                              const std::stop_token& stop = {}, bool* is_from_disk = nullptr);
   /// The image of a shared object, which may be for another processor: kept on disk, or compiled. Errors: Compile, Io.
   std::string imageOf(const std::string& source);
   /// The same for several sources, compiled side by side. The first failure in their order is raised.
@@ -58,7 +59,7 @@ class KernelCompiler {
   Image compileImage(std::string_view source, const std::stop_token& stop);
   std::shared_ptr<const SharedObject> load(std::string_view image, const std::string& entry) const;
   std::shared_ptr<const SharedObject> loadOrCompile(const CacheKey& key, const std::string& entry,
-                                                    const std::stop_token& stop);
+                                                    const std::stop_token& stop, bool* is_from_disk);
   std::shared_ptr<const SharedObject> loadFromDisk(const CacheKey& key, const std::string& entry) const;
   std::shared_ptr<const SharedObject> loadOrKeepSource(std::string_view image, std::string_view source,
                                                        const std::string& entry) const;

@@ -1,6 +1,7 @@
 #include "toolchain/nvrtc.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -189,13 +190,17 @@ Cubin NvrtcCompiler::compileNow(const std::string& source) {
 
 std::shared_ptr<const Cubin> NvrtcCompiler::compile(const std::string& source) {
   return cubins_.get(source, [&] {
+    const auto start = std::chrono::steady_clock::now();
     const CacheKey key = keyOf(source);
     const std::optional<std::string> kept = cache_->find(key);
     std::optional<Cubin> cubin = kept ? parseCubin(*kept) : std::nullopt;
-    if (!cubin) {
+    const bool is_from_disk = cubin.has_value();
+    if (!is_from_disk) {
       cubin = compileNow(source);
       cache_->store(key, textOf(*cubin));
     }
+    cubin->is_from_disk = is_from_disk;
+    cubin->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::make_shared<const Cubin>(std::move(*cubin));
   });
 }

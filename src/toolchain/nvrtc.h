@@ -26,6 +26,8 @@ struct Cubin {
   std::string image;
   std::string log;  ///< what the compiler said
   std::vector<KernelResources> resources;
+  bool is_from_disk = false;  ///< it was kept there
+  double seconds = 0;         ///< that it took to get it
 };
 
 /// NVRTC, loaded when something is to be compiled.
