@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "compile/compile_options.h"
+#include "compile/lower_fusion.h"
 #include "compile/program.h"
 #include "host/run/host_ir_evaluator.h"
 
@@ -16,5 +17,7 @@ MultiDeviceExecutor& executorOf(Program& program);
 
 /// What the options say about runs.
 HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options);
+/// What they say about the host program; the target is not told.
+HostLoweringOptions loweringOptionsOf(const CompileOptions& options);
 
 }  // namespace tokamak

@@ -222,17 +222,21 @@ HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options) {
   return evaluator;
 }
 
-Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
+HostLoweringOptions loweringOptionsOf(const CompileOptions& options) {
   HostLoweringOptions lowering;
   const Grouping kernels = options.keeps_schedule ? Grouping::Whole : Grouping::Fused;
   lowering.grouping = options.makes_kernels ? kernels : Grouping::Single;
   lowering.output_views = options.output_views;
   lowering.output_layouts = options.output_layouts;
+  return lowering;
+}
+
+Program compile(const Fusion& fusion, Device& device, const CompileOptions& options) {
   // Lowering may make scalars in what it is given: threads may compile one fusion side by side.
   const std::unique_ptr<Fusion> own = cloneFusion(fusion);
   return makeProgram(std::make_unique<MultiDeviceExecutor>(
       *own, device,
-      MultiDeviceExecutorParams{.lowering = std::move(lowering), .evaluator = evaluatorParamsOf(options)}));
+      MultiDeviceExecutorParams{.lowering = loweringOptionsOf(options), .evaluator = evaluatorParamsOf(options)}));
 }
 
 std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {
