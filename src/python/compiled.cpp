@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -16,7 +17,10 @@
 #include "jit/open_device.h"
 #include "kernel/kernel.h"
 #include "python/array_type.h"
+#include "python/call_difference.h"
+#include "python/compile_watch.h"
 #include "python/numpy_arrays.h"
+#include "python/profile.h"
 #include "python/unlocked.h"
 #include "runtime/cpu/open_mp.h"
 
@@ -46,6 +50,10 @@ std::unique_ptr<Fusion> withoutThreads(const Fusion& scheduled) {
   return fusion;
 }
 
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
 // Calls use(fusion) with what is compiled.
 template <class Use>
 auto withFusion(const Fusion& fusion, const CompileOptions& options, const KernelTarget& target, const Use& use) {
@@ -64,9 +72,13 @@ bool isExpanded(const OutputLayout& layout) {
 }  // namespace
 
 CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& device, const CompileOptions& options) {
+  const Clock::time_point start = Clock::now();
   Program program = withFusion(*fusion, options, device.kernelTarget(),
                                [&](const Fusion& it) { return compile(it, device, options); });
-  return {.program = std::move(program), .fusion = std::move(fusion), .options = options};
+  return {.program = std::move(program),
+          .fusion = std::move(fusion),
+          .options = options,
+          .seconds_to_lower = secondsSince(start)};
 }
 
 Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device)
@@ -194,10 +206,12 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   if (state.layouts != nullptr) return *state.layouts;
   const std::vector<Argument> arguments = argumentsOf(state);
   auto made = std::make_shared<KnownLayouts>();
+  const Clock::time_point start = Clock::now();
   {
     const Unlocked unlocked;
-    made->outputs = source_.program.outputLayouts(arguments);
+    made->outputs = source_.program.outputLayouts(arguments, watchedPrepare());
   }
+  noteNewCall(argumentsOn(*device_, arguments), secondsSince(start));
   made->key = state.key;
   made->inputs = argumentsOn(*device_, arguments);
   made->is_plain = std::ranges::all_of(made->outputs, [](const OutputLayout& each) {
@@ -211,6 +225,7 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
 }
 
 nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out, LastCall& last) {
+  const MeasuredCall measured(source_.program);
   const nb::object given = tupleOf(inputs);  // holds on to the arrays
   const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
@@ -311,24 +326,86 @@ std::optional<std::vector<KernelText>> Compiled::kernelTexts(LastCall& last, boo
   return kernelTexts(*inputs, is_cuda);
 }
 
+Explanation Compiled::explain(std::span<const Argument> inputs) const {
+  const Fusion& fusion = requireFusion("explain");
+  const Unlocked unlocked;
+  return withFusion(fusion, source_.options, device_->kernelTarget(), [&](const Fusion& it) {
+    return tokamak::explain(it, *device_, source_.options, inputs, watchedPrepare());
+  });
+}
+
+const Fusion& Compiled::requireFusion(std::string_view what) const {
+  TK_REQUIRE(source_.fusion != nullptr, Unsupported,
+             "{}: {} is a host program, or comes from a file; what is legal is a program that was compiled from a "
+             "definition or from the text of a fusion",
+             what, source_.program.name());
+  return *source_.fusion;
+}
+
+std::optional<Explanation> Compiled::explain(LastCall& last) const {
+  const std::optional<std::vector<Argument>> inputs = last.inputs();
+  if (!inputs) return std::nullopt;
+  return explain(*inputs);
+}
+
+std::vector<ProgramPicture> Compiled::pictures(std::optional<std::span<const Argument>> inputs,
+                                               const std::string& id_prefix) const {
+  const Fusion& fusion = requireFusion("pictures");
+  const Unlocked unlocked;
+  return withFusion(fusion, source_.options, device_->kernelTarget(), [&](const Fusion& it) {
+    return programPictures(it, *device_, source_.options, inputs, id_prefix, watchedPrepare());
+  });
+}
+
+std::vector<ProgramPicture> Compiled::pictures(LastCall& last, const std::string& id_prefix) const {
+  const std::optional<std::vector<Argument>> inputs = last.inputs();
+  if (!inputs) return pictures(std::nullopt, id_prefix);
+  return pictures(std::span<const Argument>(*inputs), id_prefix);
+}
+
+void Compiled::noteNewCall(const std::vector<Argument>& inputs, double seconds) {
+  constexpr size_t kMost = 64;
+  const std::lock_guard lock(mutex_);
+  if (new_calls_.size() >= kMost) return;
+  new_calls_.push_back({inputsText(inputs), differenceFromNearest(known_calls_, inputs), seconds});
+  known_calls_.push_back(inputs);
+}
+
+std::vector<NewCall> Compiled::newCalls() {
+  const std::lock_guard lock(mutex_);
+  return new_calls_;
+}
+
+Explanation PythonCall::explain() const { return compiled_.explain(arguments_); }
+
 std::vector<KernelText> PythonCall::kernelTexts(bool is_cuda) const {
   return compiled_.kernelTexts(arguments_, is_cuda);
 }
 
 std::vector<OutputLayout> PythonCall::outputLayouts() {
-  const Unlocked unlocked;
-  return compiled_.source_.program.outputLayouts(arguments_);
+  Program& program = compiled_.source_.program;
+  const int64_t known = program.statistics().new_calls;
+  const Clock::time_point start = Clock::now();
+  std::vector<OutputLayout> layouts;
+  {
+    const Unlocked unlocked;
+    layouts = program.outputLayouts(arguments_, watchedPrepare());
+  }
+  if (program.statistics().new_calls != known)
+    compiled_.noteNewCall(argumentsOn(*compiled_.device_, arguments_), secondsSince(start));
+  return layouts;
 }
 
 const Plan& PythonCall::plan() {
   std::vector<RunValue> values;
   for (const Argument& each : arguments_) values.push_back(each.value());
   const Unlocked unlocked;
-  return executorOf(compiled_.source_.program).planFor(values);
+  return executorOf(compiled_.source_.program).planFor(values, {}, watchedPrepare());
 }
 
 void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
   TK_REQUIRE(arrays_ != nullptr, Usage, "a call runs once");
+  const MeasuredCall measured(compiled_.source_.program);
   std::vector<Tensor> given;
   for (size_t i = 0; i < outputs.size(); ++i)
     given.push_back(outputs[i] == Py_None ? Tensor() : arrays_->output(outputs[i], fmt::format("output {}", i)));
@@ -336,9 +413,10 @@ void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
     const OnOpenMp scope(open_mp_);
     const Unlocked unlocked;
     if (compiled_.is_on_processor_) {
-      for (const Tensor& each : compiled_.source_.program.run(arguments_, given)) each.waitReady();
+      const PrepareOptions prepare = watchedPrepare();
+      for (const Tensor& each : compiled_.source_.program.run(arguments_, given, nullptr, prepare)) each.waitReady();
     } else {
-      compiled_.source_.program.run(arguments_, given, stream_);
+      compiled_.source_.program.run(arguments_, given, stream_, watchedPrepare());
       if (!has_callers_stream_) stream_->synchronize();
     }
   }

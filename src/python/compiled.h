@@ -5,14 +5,20 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
+#include "compile/compile_options.h"
 #include "compile/program.h"
 #include "python/arrays.h"
 #include "python/call_state.h"
 #include "python/kernel_texts.h"
+#include "report/explanation.h"
+#include "report/program_pictures.h"
 
 namespace tokamak {
 class OpenMp;
@@ -53,6 +59,8 @@ class PythonCall {
   /// The plan that it replays, which is good until others take its place. Errors: those of Program::run() before
   /// anything runs.
   const Plan& plan();
+  /// Errors: those of Program::outputLayouts().
+  Explanation explain() const;
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
   /// input or of another output. On a GPU it returns at once where the caller told a stream. The inputs are given back.
   /// Errors: those of Program::run(); Usage the second time.
@@ -72,6 +80,7 @@ struct CompiledSource {
   Program program;
   std::shared_ptr<const Fusion> fusion = nullptr;  ///< null: a host program, or one from a file
   CompileOptions options = {};
+  double seconds_to_lower = 0;  ///< what does not depend on sizes
 };
 
 /// What `fusion` becomes on the device: where the schedule is kept, blocks have one thread on a processor, and axes of
@@ -80,6 +89,13 @@ CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& devi
 
 /// Outputs are arrays that their framework makes: each has memory of its own. Callers wait for them.
 constexpr CompileOptions kOwnOutputs = {.output_views = OutputViews::Copy, .runs_on_callers_thread = true};
+
+/// A call that had to make a plan.
+struct NewCall {
+  std::string what;    ///< "f32[4, 8], 3"
+  std::string reason;  ///< what differs from the nearest call before: "input 0: axis 1 had 8 elements, has 16"
+  double seconds = 0;  ///< that it waited
+};
 
 /// Thread safety: any threads may call it side by side. Functions are called with the interpreter's lock, and let go of
 /// it while they compile and run.
@@ -97,6 +113,13 @@ class Compiled {
   Program& program() { return source_.program; }
   /// Tensors and scalars, in the order in which calls take them.
   const std::vector<Val*>& inputs() const { return inputs_; }
+  /// The same of an explanation.
+  std::optional<Explanation> explain(LastCall& last) const;
+  /// Without a plan where there was no call.
+  std::vector<ProgramPicture> pictures(LastCall& last, const std::string& id_prefix) const;
+  double secondsToLower() const { return source_.seconds_to_lower; }
+  /// The calls that had to make a plan, oldest first, up to 64 of them.
+  std::vector<NewCall> newCalls();
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 
@@ -109,6 +132,12 @@ class Compiled {
   friend class PythonCall;
   friend class BoundCall;
   std::vector<KernelText> kernelTexts(std::span<const Argument> inputs, bool is_cuda) const;
+  Explanation explain(std::span<const Argument> inputs) const;
+  std::vector<ProgramPicture> pictures(std::optional<std::span<const Argument>> inputs,
+                                       const std::string& id_prefix) const;
+  /// Errors: Unsupported, naming `what`, where the program was not compiled from a fusion.
+  const Fusion& requireFusion(std::string_view what) const;
+  void noteNewCall(const std::vector<Argument>& inputs, double seconds);
   std::vector<Argument> argumentsOf(const CallState& state) const;
   nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
   nanobind::object tryBind(CallState& state, nanobind::handle inputs, nanobind::handle written);
@@ -135,6 +164,8 @@ class Compiled {
   std::vector<std::unique_ptr<CallState>> idle_;
   std::shared_ptr<Stream> stream_;  ///< of calls of any kind
   std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
+  std::vector<NewCall> new_calls_;
+  std::vector<std::vector<Argument>> known_calls_;  ///< their inputs
 };
 
 /// A call whose arrays and numbers stay: each run reads and writes them anew, and looks at none.

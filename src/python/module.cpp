@@ -16,10 +16,13 @@
 
 #include "base/error.h"
 #include "base/require.h"
+#include "base/usable_processors.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
+#include "python/compile_watch.h"
 #include "python/definition.h"
 #include "python/heuristics.h"
+#include "python/inside.h"
 #include "python/known_sizes.h"
 #include "python/op_table.h"
 #include "python/opened_device.h"
@@ -27,6 +30,7 @@
 #include "python/programs.h"
 #include "python/reference.h"
 #include "python/unlocked.h"
+#include "tools/kernels_option.h"
 #include "tools/process.h"
 
 namespace nb = nanobind;
@@ -88,6 +92,8 @@ void bindErrors(nb::module_& m) {
       std::rethrow_exception(raised);
     } catch (const Error& error) {
       raiseInPython(error);
+    } catch (const Interrupted&) {
+      return;  // Python's error is set
     } catch (const nb::cast_error&) {
       PyErr_SetString(PyExc_TypeError, "an entry of an argument has a type, or a size, that is not taken there");
     }
@@ -252,6 +258,7 @@ void bindDefinition(nb::module_& m) {
       .def_prop_ro("is_tensor", [](const Value& it) { return it.tensor() != nullptr; })
       .def_prop_ro("ndim", [](const Value& it) { return it.tensor() == nullptr ? 0 : shapeOf(*it.tensor()).size(); })
       .def_prop_ro("dtype", [](const Value& it) { return std::string(dataTypeName(it.val->dtype())); })
+      .def_prop_ro("identity", [](const Value& it) { return reinterpret_cast<uintptr_t>(it.val); })
       .def("is_same", [](const Value& it, const Value& other) { return it.val == other.val; })
       .def_prop_ro("constant",
                    [](const Value& it) {
@@ -383,16 +390,30 @@ nb::dict cudaInterfaceOf(const OwnArray& array) {
   return told;
 }
 
+std::shared_ptr<OpenedDevice> openCpu(int64_t threads, const std::string& kernels, int64_t memory_limit,
+                                      bool poisons_memory) {
+  CpuDeviceOptions options = {.threads = threads, .memory_limit = memory_limit, .poisons_memory = poisons_memory};
+  options.runner = tools::kernelRunnerNamed(kernels);
+  // As the processor's: what runs elsewhere is checked as it runs here.
+  options.target = cpuTarget(threads > 0 ? threads : usableProcessors());
+  return std::make_shared<OpenedDevice>(openCpuDevice(options));
+}
+
 void bindArrays(nb::module_& m) {
   nb::class_<OpenedDevice>(m, "Device").def_prop_ro("name", [](const OpenedDevice& it) {
     return it.device->properties().name;
   });
-  m.def(
-      "open_cpu", [](int64_t threads) { return std::make_shared<OpenedDevice>(openCpuDevice({.threads = threads})); },
-      "threads"_a = 0);
+  m.def("open_cpu", &openCpu, "threads"_a = 0, "kernels"_a = "compiled", "memory_limit"_a = 0,
+        "poisons_memory"_a = false);
   m.def("open_interpreter",
         [] { return std::make_shared<OpenedDevice>(openCpuDevice({.runner = KernelRunner::Interpreted})); });
-  m.def("open_cuda", [](int64_t ordinal) { return std::make_shared<OpenedDevice>(openCudaDevice(ordinal)); });
+  m.def(
+      "open_cuda",
+      [](int64_t ordinal, int64_t memory_limit, bool poisons_memory) {
+        return std::make_shared<OpenedDevice>(
+            openCudaDevice(ordinal, {.memory_limit = memory_limit, .poisons_memory = poisons_memory}));
+      },
+      "ordinal"_a, "memory_limit"_a = 0, "poisons_memory"_a = false);
   nb::class_<OwnArray>(m, "Array")
       .def(
           "__init__",
@@ -471,6 +492,7 @@ NB_MODULE(_tokamak, m) {
   bindPrograms(m);
   bindReference(m);
   bindHeuristics(m);
+  bindInside(m);
   m.def("main", &mainOf, "arguments"_a, nb::sig("def main(arguments: list[str]) -> int"),
         "The command line, of a process that is nothing else: gives the exit code.");
   m.def("callables", &callablesOf, "What can be called by name: parameters, results and meaning of each.");

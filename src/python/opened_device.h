@@ -7,6 +7,7 @@
 
 #include "device/device.h"
 #include "interop/dlpack.h"
+#include "python/profile.h"
 
 namespace tokamak::python {
 
@@ -14,6 +15,7 @@ namespace tokamak::python {
 struct OpenedDevice {
   explicit OpenedDevice(std::shared_ptr<Device> opened) : device(std::move(opened)), arrays(*device) {
     arrays.deferDeleters();
+    observeDevice(device);
   }
 
   /// As DLPack tells it.

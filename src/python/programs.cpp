@@ -24,8 +24,10 @@
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
 #include "host/plan/plan.h"
+#include "python/compile_watch.h"
 #include "python/compiled.h"
 #include "python/definition.h"
+#include "python/inside.h"
 #include "python/unlocked.h"
 
 namespace nb = nanobind;
@@ -180,6 +182,24 @@ std::vector<size_t> updatedInputsOf(Compiled& compiled) {
   return updated;
 }
 
+// Per input a number, or the type, sizes and strides of an array; None before the first call.
+nb::object lastInputsOf(LastCall& last) {
+  const std::optional<std::vector<Argument>> inputs = last.inputs();
+  if (!inputs) return nb::none();
+  nb::list told;
+  for (const Argument& input : *inputs) {
+    if (const auto* number = std::get_if<ScalarValue>(&input.value())) {
+      told.append(std::visit([](auto value) { return nb::object(nb::cast(value)); }, *number));
+      continue;
+    }
+    const auto& tensor = std::get<Tensor>(input.value());
+    told.append(nb::make_tuple(std::string(dataTypeName(tensor.dtype())),
+                               std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end()),
+                               std::vector<int64_t>(tensor.strides().begin(), tensor.strides().end())));
+  }
+  return told;
+}
+
 nb::dict statisticsOf(Compiled& compiled) {
   const ProgramStatistics now = compiled.program().statistics();
   nb::dict told;
@@ -217,7 +237,7 @@ void prepare(Compiled& compiled, const nb::dict& told) {
       sizes[extent] = nb::cast<int64_t>(value);
   }
   const Unlocked unlocked;
-  compiled.program().prepare(sizes);
+  compiled.program().prepare(sizes, watchedPrepare());
 }
 
 // --- calls ---
@@ -232,6 +252,7 @@ void bindCalls(nb::module_& m) {
            })
       .def("kernel_texts", [](const PythonCall& it, bool is_cuda) { return textsOf(it.kernelTexts(is_cuda)); })
       .def("plan", &planOf)
+      .def("explain", [](const PythonCall& it) { return toPython(it.explain()); })
       .def("run", [](PythonCall& it, const nb::list& outputs, LastCall& last) { it.run(objectsOf(outputs), last); });
   nb::class_<BoundCall>(m, "BoundCall").def_prop_ro("outputs", &BoundCall::outputs).def("run", &BoundCall::run);
 }
@@ -239,7 +260,7 @@ void bindCalls(nb::module_& m) {
 }  // namespace
 
 void bindPrograms(nb::module_& m) {
-  nb::class_<LastCall>(m, "LastCall").def(nb::init<>());
+  nb::class_<LastCall>(m, "LastCall").def(nb::init<>()).def("inputs", &lastInputsOf);
   nb::class_<Compiled>(m, "Compiled", nb::is_weak_referenceable())
       .def("try_execute", &Compiled::tryExecute, "inputs"_a, "out"_a.none(), "last"_a)
       .def("last_kernel_texts",
@@ -247,6 +268,15 @@ void bindPrograms(nb::module_& m) {
              const auto texts = it.kernelTexts(last, is_cuda);
              return texts ? nb::object(textsOf(*texts)) : nb::none();
            })
+      .def("explain_last",
+           [](const Compiled& it, LastCall& last) -> nb::object {
+             const auto told = it.explain(last);
+             return told ? nb::object(toPython(*told)) : nb::none();
+           })
+      .def("pictures", [](const Compiled& it, LastCall& last,
+                          const std::string& id_prefix) { return toPython(it.pictures(last, id_prefix)); })
+      .def("new_calls", [](Compiled& it) { return toPython(it.newCalls()); })
+      .def_prop_ro("seconds_to_lower", &Compiled::secondsToLower)
       .def_prop_ro("output_count", &Compiled::outputCount)
       .def_prop_ro("name", [](Compiled& it) { return it.program().name(); })
       .def_prop_ro("inputs", &inputsOf)

@@ -24,6 +24,18 @@ Unlocked::~Unlocked() {
   --coming_back;
 }
 
+// Counted until the lock is there: who ends the interpreter waits for that.
+Relocked::Relocked() {
+  ++coming_back;
+  is_locked_ = !is_ending || std::this_thread::get_id() == ending_thread.load();
+  if (is_locked_) state_ = PyGILState_Ensure();
+  --coming_back;
+}
+
+Relocked::~Relocked() {
+  if (is_locked_) PyGILState_Release(state_);
+}
+
 bool Unlocked::isEnding() { return is_ending; }
 
 void Unlocked::endAll() {

@@ -24,4 +24,19 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+/// A scope with the interpreter's lock inside an Unlocked one of the same thread; without it where the interpreter
+/// ends, which it says: then nothing of Python is called.
+class Relocked {
+ public:
+  Relocked();
+  Relocked(const Relocked&) = delete;
+  Relocked& operator=(const Relocked&) = delete;
+  ~Relocked();
+  explicit operator bool() const { return is_locked_; }
+
+ private:
+  PyGILState_STATE state_ = PyGILState_UNLOCKED;
+  bool is_locked_ = false;
+};
+
 }  // namespace tokamak::python
