@@ -4,9 +4,12 @@ import threading
 
 from . import _tokamak
 from ._compiler import offer_compiler
+from ._config import config
 
 CPU, CUDA = 1, 2  # as DLPack tells kinds of devices
 INTERPRETER = (CPU, 1)  # a device of the processor's that checks every access of its kernels
+
+_OF_GPUS = ("memory_limit", "poisons_memory")  # the options of devices that they have, too
 
 _devices = {}
 _lock = threading.Lock()
@@ -14,14 +17,24 @@ _of_parents = []  # what processes that were forked before had; their threads ar
 
 
 def open_device(place):
-    """The device of a kind and a number. Raises tokamak.UnsupportedError for a GPU that is not there."""
+    """The device of a kind and a number, with the options that count here. Raises tokamak.UnsupportedError for a GPU
+    that is not there."""
+    kind, number = place
+    options = () if place == INTERPRETER else tuple(
+        each for each in config.part("device") if kind == CPU or each[0] in _OF_GPUS)
     with _lock:
-        if place not in _devices:
+        if (place, options) not in _devices:
             offer_compiler()
-            kind, number = place
-            _devices[place] = (_tokamak.open_interpreter() if place == INTERPRETER else
-                               _tokamak.open_cpu() if kind == CPU else _tokamak.open_cuda(number))
-        return _devices[place]
+            _devices[place, options] = (
+                _tokamak.open_interpreter() if place == INTERPRETER else
+                _tokamak.open_cpu(**dict(options)) if kind == CPU else _tokamak.open_cuda(number, **dict(options)))
+        return _devices[place, options]
+
+
+def has_devices():
+    """Whether some device is open."""
+    with _lock:
+        return bool(_devices)
 
 
 def keep_for_parent(objects):

@@ -1,5 +1,7 @@
 """fuse: functions over arrays, compiled when they are called."""
+import dataclasses
 import functools
+import html
 import inspect
 import re
 import threading
@@ -108,6 +110,29 @@ class Fused:
         leaves, key = self._described(args, kwargs or {})
         entry = self._find(key, leaves)
         return entry.trace.definition, entry._inputs(leaves)
+
+    def explain(self, *args, **kwargs):
+        """What becomes of a call with these arguments, as FusionDefinition.explain() tells it; `other_programs` says
+        what the function's other programs are for: calls with other types, numbers of axes or answers. Without
+        arguments: of the last call, where the function has one program. Nothing is run."""
+        entries = [entry for entries in self._entries.values() for entry in entries]
+        if args or kwargs or not entries:
+            leaves, key = self._described(args, kwargs)
+            entry = self._find(key, leaves)
+            told = entry.trace.definition.explain(entry._inputs(leaves))
+        elif len(entries) == 1:
+            entry = entries[0]
+            told = entry.trace.definition.explain()
+        else:
+            raise ValueError(f"{self._name} has {len(entries)} programs: explain() takes the arguments of a call, to "
+                             "say which one is meant")
+        others = tuple(str(each) for all_entries in self._entries.values() for each in all_entries if each is not entry)
+        return dataclasses.replace(told, other_programs=told.other_programs + others)
+
+    def _repr_html_(self):
+        entries = [entry for entries in self._entries.values() for entry in entries]
+        pages = "".join(entry.trace.definition._repr_html_() for entry in entries)
+        return f"<div>{html.escape(repr(self))}</div>{pages}"
 
     # --- which program ---
 

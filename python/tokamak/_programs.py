@@ -5,6 +5,7 @@ import threading
 import weakref
 
 from . import _tokamak
+from ._config import config
 from ._devices import keep_for_parent, open_device
 
 STREAMS = 4  # of a call
@@ -16,10 +17,15 @@ _recent = collections.OrderedDict()
 _lookups = _found = 0  # of programs
 
 
-def program_for(native, place, is_by_hand, streams=STREAMS):
+def program_for(native, place, is_by_hand, streams=None):
     """The program of a native definition for a device (as DLPack tells it), by its text: with the schedule where
-    `is_by_hand`. `streams`: of each call, for axes that are marked as stream."""
-    key = native.scheduled_text() if is_by_hand else native.text(), place, is_by_hand, streams
+    `is_by_hand`, and with the options that count here. `streams`: of each call, for axes that are marked as stream;
+    None: as the options say."""
+    options = dict(config.part("compile"))
+    if streams is not None:
+        options["streams"] = streams
+    key = (native.scheduled_text() if is_by_hand else native.text(), place, is_by_hand, tuple(options.items()),
+           config.part("device"))
     global _lookups, _found
     with _lock:
         program = _programs.get(key)
@@ -27,7 +33,7 @@ def program_for(native, place, is_by_hand, streams=STREAMS):
         _found += program is not None
     if program is None:
         made = _tokamak.compile_definition(native, open_device(place), {
-            "keeps_schedule": is_by_hand, "takes_schedule": is_by_hand, "streams": streams})
+            "keeps_schedule": is_by_hand, "takes_schedule": is_by_hand, **options})
         with _lock:
             program = _programs.setdefault(key, made)  # another thread may have been faster
     with _lock:

@@ -1,26 +1,30 @@
 """FusionDefinition: a tensor program, defined by calls and run on arrays."""
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
 import threading
 import types
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from . import _calls, _tokamak
+from . import _calls, _profile, _repro, _tokamak
 from ._arguments import flag, integer, integers, listed, plain, real, shown
-from ._arrays import note_written, place_of, require_written_by_hand, strides_of
+from ._arrays import name_of, note_written, place_of, require_written_by_hand, strides_of
 from ._compare import difference
+from ._config import config
 from ._devices import keep_for_parent
+from ._html import page_of
 from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
 from ._ops import Operators
 from ._programs import program_for
-from ._records import Records
+from ._records import Records, ScheduleRecords
 from ._types import DataType, data_type_of, native_name
 from ._values import Handle, Number, Scalar, Size, Tensor, Vector
+from .explain import Explanation, explanation_of
 
 if TYPE_CHECKING:
     from .schedule import ScheduleOperators
@@ -94,6 +98,7 @@ class FusionDefinition:
         self._calls = 0
         self._stride_orders = {}
         self._records = Records()
+        self._schedule_records = ScheduleRecords(self._records)
         self._inputs = []
         self._outputs = []
         self._symbolic_axes = []  # of inputs, as pairs of a tensor and an axis
@@ -102,8 +107,10 @@ class FusionDefinition:
 
     def _forget_programs(self):
         self._program = self._last = None  # that ran last, and what for
+        self._fast = None  # the same program while no context of config is open: calls begin with it
         self._programs = {}  # and last calls, by device, and whether they are as if nothing had been scheduled by hand
         self._has_run = False  # its schedule()
+        self._last_profile = None
 
     # --- states ---
 
@@ -318,7 +325,7 @@ class FusionDefinition:
 
     def _require_schedulable(self):
         self._require_complete()
-        if any(not is_overridden for _, is_overridden in self._programs):
+        if any(not is_overridden for _, is_overridden, _ in self._programs):
             raise _tokamak.ScheduleError("Fusion Schedule is already found! The definition has run with it")
 
     def _schedulable(self, tensor):
@@ -337,6 +344,7 @@ class FusionDefinition:
             self.schedule()
         except BaseException:
             self._native.drop_schedule()  # the next call begins anew
+            self._schedule_records.forget()
             self.sched._forget_parameters()
             raise
         finally:
@@ -349,7 +357,7 @@ class FusionDefinition:
         call."""
         with self._lock:
             self._define()
-            key = place, override_user_schedule
+            key = place, override_user_schedule, (config.part("device"), config.part("compile"))
             if key not in self._programs:
                 if not override_user_schedule and not self._has_run:
                     self._run_schedule(place, inputs)
@@ -389,7 +397,8 @@ class FusionDefinition:
     def execute(self, inputs: Iterable[Any], *, device: str | int | None = None,
                 override_user_schedule: bool = False, capture_debug_output: bool = False, print_repro: bool = False,
                 profile: bool = False, save_repro_inputs: bool = False, _enable_options: Iterable[str] = (),
-                _disable_options: Iterable[str] = (), out: Iterable[Any] | None = None) -> list[Any]:
+                _disable_options: Iterable[str] = (), out: Iterable[Any] | None = None,
+                options: Mapping[str, Any] | None = None) -> list[Any]:
         """Runs on arrays and numbers, one for each input in the order of their definition; gives a list of arrays.
 
         Arrays are those of NumPy, torch, JAX, CuPy and all others that have DLPack, on the CPU or on one GPU, without a
@@ -398,27 +407,49 @@ class FusionDefinition:
 
         `out`: arrays to write into, one for each output. What a size needs is compiled when it first comes, and kept.
         `device`: 'cpu', 'cuda' or 'cuda:0', for calls without arrays; or 'interpreter', which checks every access.
-        `override_user_schedule`: as if nothing had been scheduled by hand. `print_repro`: prints the definition as
-        Python. Names in `_enable_options` and `_disable_options` are those of another system, and change nothing."""
+        `override_user_schedule`: as if nothing had been scheduled by hand. `profile`: profile() tells what this call
+        took. `print_repro`: prints a script that repeats the call, with the inputs' values where `save_repro_inputs`.
+        `options`: those of tokamak.config, for this call. Names in `_enable_options` and `_disable_options` are those
+        of another system, and change nothing.
+
+        An error inside the library (not in what was given) names a script that repeats the call: config has `repro`."""
         if not isinstance(inputs, (list, tuple)):
             inputs = listed("execute: inputs", inputs)
-        if _enable_options or _disable_options or capture_debug_output or profile or save_repro_inputs or print_repro:
-            self._apply(_enable_options, _disable_options, print_repro,
-                        {"capture_debug_output": capture_debug_output, "profile": profile,
-                         "save_repro_inputs": save_repro_inputs})
+        if (_enable_options or _disable_options or capture_debug_output or profile or save_repro_inputs or print_repro
+                or options):
+            self._check_options(_enable_options, _disable_options, capture_debug_output)
+            if print_repro or save_repro_inputs:
+                self._print_repro(inputs, device, override_user_schedule, print_repro, save_repro_inputs)
+            if profile or options:
+                return self._execute_with(profile, options, inputs, device, override_user_schedule, out)
         if self._seed is not None:
             inputs = self._with_seed(self._flat(inputs))
         if out is not None and not isinstance(out, (list, tuple)):
             out = listed("execute: out", out)
         if out is not None or self._updated:
             require_written_by_hand([*(out or ()), *(inputs[i] for i in self._updated if i < len(inputs))])
-        if self._program is not None and device is None and not override_user_schedule:
-            outputs = self._program.try_execute(inputs, out, self._last)
-            if outputs is not None:
-                if out is not None or self._updated:
-                    self._note_written(inputs, out)
-                return outputs
-        return self._execute(self._flat(inputs), out, device, override_user_schedule)
+        try:
+            program = self._fast
+            if program is not None and device is None and not override_user_schedule:
+                outputs = program.try_execute(inputs, out, self._last)
+                if outputs is not None:
+                    if out is not None or self._updated:
+                        self._note_written(inputs, out)
+                    return outputs
+            return self._execute(self._flat(inputs), out, device, override_user_schedule)
+        except _tokamak.Error as error:
+            self._note_repro(error, inputs, device, override_user_schedule)
+            raise
+
+    def _execute_with(self, is_profiled, options, inputs, device, override_user_schedule, out):
+        with contextlib.ExitStack() as stack:
+            if options:
+                stack.enter_context(config.as_arguments(options))
+            measured = stack.enter_context(_profile.profile()) if is_profiled else None
+            outputs = self.execute(inputs, device=device, override_user_schedule=override_user_schedule, out=out)
+        if measured is not None:
+            self._last_profile = measured
+        return outputs
 
     def _with_seed(self, inputs):
         """With the two numbers of this call for random numbers that no input steers."""
@@ -435,16 +466,13 @@ class FusionDefinition:
             return list(inputs)
         return [entry for each in inputs for entry in (each if isinstance(each, (list, tuple)) else (each,))]
 
-    def _apply(self, enabled, disabled, print_repro, not_there):
+    def _check_options(self, enabled, disabled, capture_debug_output):
         for kind, names, known in (("enable", enabled, ENABLE_OPTIONS), ("disable", disabled, DISABLE_OPTIONS)):
             for name in names:
                 if name not in known:
                     raise _tokamak.Error(f"Unrecognized {kind}_option: {name}")
-        for name, is_asked in not_there.items():
-            if is_asked:
-                raise NotImplementedError(f"execute: {name} is not there yet")
-        if print_repro:
-            print(repr(self))
+        if capture_debug_output:
+            raise NotImplementedError("execute: capture_debug_output is not there; explain() says what a call becomes")
 
     def validate(self, inputs: Iterable[Any], reference_outputs: Iterable[Any], *, rtol: float | None = None,
                  atol: float | None = None, **options: Any) -> None:
@@ -478,9 +506,104 @@ class FusionDefinition:
         program, last = self._compiled(place, override_user_schedule, inputs)
         if not override_user_schedule:
             self._program, self._last = program, last
+            config.keep_unless_in_contexts(lambda: self._keep(program))
         return _calls.run(program, inputs, out, last, place, self._library)
 
+    def _keep(self, program):
+        """Calls from now on begin with this program."""
+        self._fast = program
+
+    # --- scripts that repeat a call ---
+
+    def _script(self, described, place, override_user_schedule, saved_as=None):
+        call = f"execute(inputs{', override_user_schedule=True' if override_user_schedule else ''})"
+        return _repro.script(self._name, self._records, self._schedule_records, described, place, call, saved_as)
+
+    def repro_script_for(self, inputs: Iterable[Any], override_user_schedule: bool = False,
+                         save_inputs: bool = False) -> str:
+        """A script in Python that makes the definition again, with its schedule, and calls it with inputs like these:
+        of their types, sizes and strides, with random values, or with theirs where `save_inputs`, which writes them to
+        a file in config's repro_folder."""
+        self._define()
+        inputs = self._flat(listed("repro_script_for: inputs", inputs))
+        saved_as = _repro.save_inputs(self._name, inputs) if save_inputs else None
+        return self._script(_repro.describe_inputs(inputs), place_of(inputs, None), override_user_schedule, saved_as)
+
+    def last_repro_script(self) -> str:
+        """repro_script_for() inputs like those of the last call. Raises tokamak.Error where there was none."""
+        if self._last is None or (told := self._last.inputs()) is None:
+            raise _tokamak.Error("The definition has never been executed; repro_script_for(inputs) needs no call")
+        place = next(key[0] for key, each in self._programs.items() if each[0] is self._program)
+        if self._seed is not None:
+            told = told[:self._seed_place] + told[self._seed_place + 2:]
+        library = "torch" if self._library == "torch" else "numpy"
+        described = [each if isinstance(each, (bool, int, float)) else (*each, library, 0, 1) for each in told]
+        return self._script(described, place, False)
+
+    def _print_repro(self, inputs, device, override_user_schedule, is_printed, saves_inputs):
+        self._define()
+        given = self._flat(inputs)
+        saved_as = _repro.save_inputs(self._name, given) if saves_inputs else None
+        text = self._script(_repro.describe_inputs(given), place_of(given, device), override_user_schedule, saved_as)
+        if is_printed:
+            print(text)
+        else:
+            print(f"tokamak: {_repro.write(self._name, text)} repeats the call")
+
+    def _note_repro(self, error, inputs, device, override_user_schedule):
+        if not _repro.is_ours(error) or config.get("repro") == "off":
+            return
+
+        def write_script():
+            given = list(inputs)
+            if self._seed is not None:
+                del given[self._seed_place:self._seed_place + 2]
+            given = self._flat(given)
+            saved_as = _repro.save_inputs(self._name, given) if config.get("repro_inputs") else None
+            return _repro.write(self._name, self._script(_repro.describe_inputs(given), place_of(given, device),
+                                                         override_user_schedule, saved_as))
+
+        _repro.note_on(error, write_script)
+
     # --- looking inside ---
+
+    def explain(self, inputs: Iterable[Any] | None = None, override_user_schedule: bool = False) -> Explanation:
+        """What becomes of a call with inputs like these, or like those of the last call: segments and why they are
+        cut, kernels with their parameters and what speaks against other kinds, bytes, memory, waits, compilations. It
+        compiles what such a call needs, and runs nothing. Raises tokamak.Error without inputs before the first call."""
+        if inputs is not None:
+            inputs = self._flat(listed("explain: inputs", inputs))
+            place = place_of(inputs, None)
+            program, _ = self._compiled(place, override_user_schedule, inputs)
+            told = program.call(self._with_seed(inputs), None).explain()
+        else:
+            program, last = self._latest_program(override_user_schedule)
+            place = next(key[0] for key, each in self._programs.items() if each[0] is program)
+            told = program.explain_last(last)
+            if told is None:
+                raise _tokamak.Error("The definition has never been executed; explain(inputs) needs no call")
+        with self._lock:
+            others = tuple(f"{name_of(key[0])}{', as if not scheduled by hand' if key[1] else ''}"
+                           f"{', options ' + str(dict(key[2][0] + key[2][1])) if any(key[2]) else ''}"
+                           for key, each in self._programs.items() if each[0] is not program)
+        return explanation_of(told, name_of(place), program, others)
+
+    def _latest_program(self, override_user_schedule):
+        """The program that ran last, and what for. Raises tokamak.Error where there is none."""
+        used = ([each for (_, is_overridden, _), each in self._programs.items() if is_overridden]
+                if override_user_schedule else [(self._program, self._last)] if self._program is not None else [])
+        if not used:
+            raise _tokamak.Error("The definition has never been executed; the function for inputs needs no call")
+        return used[-1]
+
+    def profile(self) -> _profile.Profile:
+        """What the last execute(profile=True) took. Raises tokamak.Error where there was none."""
+        if self._last_profile is None:
+            raise _tokamak.Error("profile: no call was measured; execute(inputs, profile=True) measures one")
+        return self._last_profile
+
+    def _repr_html_(self) -> str:
+        return page_of(self)
 
     def id(self) -> object:
         """What the constructor was given as `id`."""
@@ -506,7 +629,7 @@ class FusionDefinition:
         return call.kernel_texts(is_cuda)
 
     def _last_texts(self, override_user_schedule, is_cuda):
-        used = ([each for (_, is_overridden), each in self._programs.items() if is_overridden]
+        used = ([each for (_, is_overridden, _), each in self._programs.items() if is_overridden]
                 if override_user_schedule else [(self._program, self._last)] if self._program is not None else [])
         texts = used[-1][0].last_kernel_texts(used[-1][1], is_cuda) if used else None
         if texts is None:
@@ -553,10 +676,18 @@ from .schedule import ScheduleOperators  # noqa: E402 (which needs Tensor)
 _definitions = weakref.WeakSet()
 
 
+def _forget_fast_programs():
+    """Options may be others: the next call looks."""
+    for each in list(_definitions):
+        each._fast = None
+
+
+config.when_changed(_forget_fast_programs)
+
 def _begin_in_child():
     """A forked process compiles again."""
     for each in list(_definitions):
-        keep_for_parent((each._program, each._programs))
+        keep_for_parent((each._program, each._programs, each._fast))
         each._lock = threading.RLock()
         each._forget_programs()
 

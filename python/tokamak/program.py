@@ -14,6 +14,7 @@ from ._devices import CPU, INTERPRETER, open_device
 from ._types import DataType
 from ._values import Scalar
 from .definition import FusionDefinition
+from .explain import Explanation, explanation_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,6 +147,20 @@ class Program:
         given = self._by_name(0, inputs) if isinstance(inputs, Mapping) else listed("plan_for: inputs", inputs)
         self._place_for(given)
         return Plan(**self._native.call(given, None).plan())
+
+    def explain(self, inputs: Iterable[Any] | Mapping[str, Any] | None = None) -> Explanation:
+        """What becomes of a call with such inputs, or like the last one, as FusionDefinition.explain() tells it. It
+        prepares, and runs nothing. Raises tokamak.UnsupportedError for host programs and programs from files,
+        tokamak.Error without inputs before the first call."""
+        if inputs is None:
+            told = self._native.explain_last(self._last)
+            if told is None:
+                raise _tokamak.Error("The program has never been called; explain(inputs) needs no call")
+        else:
+            given = self._by_name(0, inputs) if isinstance(inputs, Mapping) else listed("explain: inputs", inputs)
+            self._place_for(given)
+            told = self._native.call(given, None).explain()
+        return explanation_of(told, self.device, self._native)
 
     def prepare(self, sizes: Mapping[str, Any] | None = None, **more: Any) -> None:
         """All that may be slow, for inputs of these sizes, by the names of extents: prepare(n=4096, m=512). Scalar

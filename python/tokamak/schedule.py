@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
@@ -383,6 +384,14 @@ class ScheduleOperators(Namespace):
 
     def _apply(self, chosen):
         _tokamak.apply_parameters(self._definition._native, chosen)
+        names = set(parameters_for(chosen).__dir__())
+        head = "pointwise" if self._reason(SchedulerType.pointwise, self._device_of(chosen)) is None else "reduction"
+        self._definition._schedule_records.add(
+            f"parameters = fd.sched.compute_{head}_heuristics(device={self._device_of(chosen)!r})",
+            *(f"parameters.{name} = {chosen.value(name)!r}" for name in sorted(names)), "fd.sched.schedule()")
+
+    def _device_of(self, chosen):
+        return "cuda" if chosen.is_cuda else "cpu"
 
     def compute_pointwise_heuristics(self, *, device: str | None = None) -> ScheduleParameters:
         """The parameters of a kernel without reductions, which schedule() applies: an object to edit. Raises
@@ -413,3 +422,29 @@ class ScheduleOperators(Namespace):
     def schedule_hyperparameters(self) -> SchedulerHyperParameters:
         """The definition's SchedulerHyperParameters, to edit and to read."""
         return self._hyperparameters
+
+
+def _recorded(method):
+    """A command that is written down, so that a script can repeat it."""
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        arguments = {**{number: _read_once(each) for number, each in enumerate(args)},
+                     **{name: _read_once(each) for name, each in kwargs.items()}}
+
+        def compute():
+            return method(self, *(each for name, each in arguments.items() if isinstance(name, int)),
+                          **{name: each for name, each in arguments.items() if not isinstance(name, int)})
+
+        return self._definition._schedule_records.command(method.__name__, arguments, compute)
+
+    return call
+
+
+def _read_once(value):
+    return list(value) if hasattr(type(value), "__next__") else value
+
+
+for _name in """tensors parallelize merge split reorder rfactor set_allocation_as_loop cache_after cache_before
+                cache_fork set_memory_type transform_like parallelize_like inline_most inline_at""".split():
+    setattr(ScheduleOperators, _name, _recorded(getattr(ScheduleOperators, _name)))
+ScheduleOperators.reduction_factor = ScheduleOperators.rfactor  # type: ignore[method-assign]
