@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tokamak
-from tokamak import FusionDefinition, config, fuse
+from tokamak import FusionDefinition, _progress, config, fuse
 
 
 def doubled():
@@ -158,3 +158,33 @@ def test_the_environment_steers_a_process():
     run = subprocess.run([sys.executable, "-B", "-c", code], env=environment, capture_output=True, text=True)
     assert run.stdout.startswith("compiled-only "), run.stderr
     assert "no-such-compiler" in run.stdout
+
+
+def test_a_bar_is_shown_after_a_while_and_closed(monkeypatch):
+    class Bar:
+        made = []
+
+        def __init__(self, total, **_):
+            self.total, self.n, self.is_closed = total, 0, False
+            self.made.append(self)
+
+        def update(self, count):
+            self.n += count
+
+        def close(self):
+            self.is_closed = True
+
+    monkeypatch.setattr(_progress, "_tqdm", lambda: Bar)
+    _progress._told(0, 3, 1.0)
+    _progress._told(0, 3, -1.0)
+    assert Bar.made == []
+    for done in (1, 1, 2):
+        _progress._told(done, 3, 2.5)
+    bar, = Bar.made
+    assert (bar.total, bar.n, bar.is_closed) == (3, 2, False)
+    _progress._told(3, 3, -1.0)
+    assert (bar.n, bar.is_closed) == (3, True)
+    with config(progress=False):
+        _progress._told(1, 3, 2.5)
+    _progress._told(1, 3, -1.0)
+    assert Bar.made == [bar]
