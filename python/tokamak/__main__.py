@@ -2,6 +2,7 @@
 import sys
 
 from . import _tokamak
+from ._blas import offer_open_blas
 from ._compiler import offer_compiler
 
 
@@ -11,6 +12,7 @@ def main():
         if stream is not None:
             stream.flush()
     offer_compiler()
+    offer_open_blas()
     return _tokamak.main(sys.argv[1:])
 
 

@@ -3,6 +3,7 @@ import os
 import threading
 
 from . import _tokamak
+from ._blas import offer_open_blas
 from ._compiler import offer_compiler
 from ._config import config
 
@@ -25,6 +26,8 @@ def open_device(place):
     with _lock:
         if (place, options) not in _devices:
             offer_compiler()
+            if kind == CPU:
+                offer_open_blas()
             _devices[place, options] = (
                 _tokamak.open_interpreter() if place == INTERPRETER else
                 _tokamak.open_cpu(**dict(options)) if kind == CPU else _tokamak.open_cuda(number, **dict(options)))

@@ -30,6 +30,7 @@
 #include "python/programs.h"
 #include "python/reference.h"
 #include "python/unlocked.h"
+#include "runtime/cpu/open_blas.h"
 #include "tools/kernels_option.h"
 #include "tools/process.h"
 
@@ -399,6 +400,17 @@ std::shared_ptr<OpenedDevice> openCpu(int64_t threads, const std::string& kernel
   return std::make_shared<OpenedDevice>(openCpuDevice(options));
 }
 
+// As the process would have got the word from a shell.
+std::string wordOf(nb::handle text) {
+  if (!nb::isinstance<nb::str>(text)) {
+    throw nb::type_error(fmt::format("words are of type str; this one is a {}", Py_TYPE(text.ptr())->tp_name).c_str());
+  }
+  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(text.ptr()));
+  char* word = nullptr;
+  if (!bytes.is_valid() || PyBytes_AsStringAndSize(bytes.ptr(), &word, nullptr) != 0) throw nb::python_error();
+  return word;
+}
+
 void bindArrays(nb::module_& m) {
   nb::class_<OpenedDevice>(m, "Device").def_prop_ro("name", [](const OpenedDevice& it) {
     return it.device->properties().name;
@@ -407,6 +419,9 @@ void bindArrays(nb::module_& m) {
         "poisons_memory"_a = false);
   m.def("open_interpreter",
         [] { return std::make_shared<OpenedDevice>(openCpuDevice({.runner = KernelRunner::Interpreted})); });
+  m.def(
+      "offer_open_blas", [](nb::handle file) { OpenBlas::offer(wordOf(file)); }, "file"_a,
+      "A file to load for matrix products where the machine has no OpenBLAS; without effect after the first product.");
   m.def(
       "open_cuda",
       [](int64_t ordinal, int64_t memory_limit, bool poisons_memory) {
@@ -458,18 +473,6 @@ void bindArrays(nb::module_& m) {
 }
 
 // --- the command line ---
-
-// As the process would have got the word from a shell.
-std::string wordOf(nb::handle text) {
-  if (!nb::isinstance<nb::str>(text)) {
-    throw nb::type_error(
-        fmt::format("main: words are of type str; this one is a {}", Py_TYPE(text.ptr())->tp_name).c_str());
-  }
-  const nb::object bytes = nb::steal(PyUnicode_EncodeFSDefault(text.ptr()));
-  char* word = nullptr;
-  if (!bytes.is_valid() || PyBytes_AsStringAndSize(bytes.ptr(), &word, nullptr) != 0) throw nb::python_error();
-  return word;
-}
 
 int mainOf(const nb::list& arguments) {
   std::vector<std::string> words = {"tokamak"};

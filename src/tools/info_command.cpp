@@ -146,8 +146,7 @@ int infoCommand(const InfoOptions& options) {
   fmt::print("device cpu: {}, {} threads, {:.1f} GiB\n", cpu.description, cpu.threads, gibibytes(cpu.memory_bytes));
   fmt::print("kernels of the cpu: {}\n", describeKernels(KernelRunner::Compiled));
   printCudaDevices();
-  fmt::print("matrix products: {}\n",
-             OpenBlas::load() != nullptr ? "OpenBLAS" : "element loops (libopenblas.so.0 was not found)");
+  fmt::print("matrix products: {}\n", OpenBlas::describe());
   fmt::print("ranges for profilers: {}\n", describeRanges());
   fmt::print("times of GPU timelines: {}\n",
              cuptiHeaderVersion() == 0 ? "the driver's events (built without cupti.h)"

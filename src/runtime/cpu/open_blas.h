@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace tokamak {
 
 enum class Transposed : uint8_t { No, Yes };
 
 /// Row-major products on one thread: c = op(a) op(b) + beta * c with sizes m x n x k. Leading dimensions, in
-/// elements, are those of the matrices as stored.
+/// elements, are those of the matrices as stored. Thread safety: any threads may call all of it.
 class OpenBlas {
  public:
   template <class T>
@@ -27,18 +29,28 @@ class OpenBlas {
   void multiply(const Product<float>& product) const;
   void multiply(const Product<double>& product) const;
 
-  /// The library, or null where there is none that can be used. The process keeps it.
+  /// The library: the file that TOKAMAK_OPENBLAS names, else the loader's libopenblas.so.0, else the first offered
+  /// file of use; null where there is none. The process keeps it. Errors: Unsupported for a named file of no use,
+  /// Compile for one that cannot be loaded twice.
   static const OpenBlas* load();
+  /// A file to load where the machine has no OpenBLAS, as NumPy's. Its names may begin with scipy_ and end with 64_.
+  /// Without effect after load().
+  static void offer(std::string file);
+  /// What computes products, in words: the library's version and file, or element loops. Errors: those of load().
+  static std::string describe();
 
  private:
+  /// Of a library that others of the process may use: a copy of our own has its own number of threads.
+  enum class Instance : uint8_t { Shared, Own };
+  bool take(const std::string& name, Instance instance);
+  static std::optional<OpenBlas> find();
   template <class T>
-  using Gemm = void (*)(int order, int a_transposed, int b_transposed, int m, int n, int k, T alpha, const T* a,
-                        int lda, const T* b, int ldb, T beta, T* c, int ldc);
-  template <class T>
-  static void call(Gemm<T> gemm, const Product<T>& product);
+  void multiplyWith(void* gemm, const Product<T>& product) const;
 
-  Gemm<float> sgemm_ = nullptr;
-  Gemm<double> dgemm_ = nullptr;
+  void* sgemm_ = nullptr;
+  void* dgemm_ = nullptr;
+  bool has_wide_sizes_ = false;  ///< sizes are integers of 64 bits
+  std::string description_;
 };
 
 }  // namespace tokamak
