@@ -177,8 +177,8 @@ class Trace:
     # --- inputs ---
 
     def array_argument(self, array, source):
-        """The traced array of an argument, or of what was caught."""
-        tensor = self.definition.from_array(array, self._is_static)
+        """The traced array of an argument, or of what was caught, whose sizes are numbers: all calls have the same."""
+        tensor = self.definition.from_array(array, self._is_static or isinstance(source, _Captured))
         self.sources.append(source)
         self.known.bind(tensor._value, list(array.shape))
         return self.array(tensor)

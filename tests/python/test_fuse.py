@@ -617,3 +617,10 @@ def test_the_definition_is_there_to_look_at():
     assert "fusion normalised(T0: f32[i0, i1]" in str(definition)
     assert "tokamak_normalised" in definition.source_for([X])
     assert "1 programs" in repr(fused) and DataType.Float is tnp.float32
+
+
+def test_sizes_of_what_a_function_knows_by_itself_are_numbers():
+    weight = np.ones((6, 2), np.float32)
+    fused = fuse(lambda x: tnp.matmul(x, weight) / weight.shape[0])
+    same(fused(X), X @ weight / 6)
+    assert "T1: f32[6, 2]" in str(fused.definition_for(X))
