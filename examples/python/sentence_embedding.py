@@ -25,6 +25,7 @@ Weights = dict[str, np.ndarray]
 HEADS = 12
 EPS = 1e-12
 MOST_TOKENS = 256  # with which the model was trained
+QUERIES = 16  # numbers in a vector of the processor's
 
 SENTENCES = ["A compiler translates programs into instructions of a machine.",
              "The optimiser merges loops that read the same memory.",
@@ -100,14 +101,15 @@ def encode(x, mask, layer, heads):
 def attend(x, mask, layer, heads):
     """What each token takes from the others of its sentence: [sentences, tokens, features] to the same.
 
-    Scores are [sentences, heads, keys, queries]: a softmax over keys then computes many queries at once, where a row of
-    few keys would fill no vector of the processor's."""
+    Scores are [sentences, heads, keys, queries], and the queries of a sentence are filled up to whole vectors of the
+    processor's: a softmax over keys then computes 16 queries at once. What the added ones take is left out."""
     sentences, tokens, features = x.shape
     q, k, v = (tnp.permute_dims(tnp.reshape(tnp.linear(x, *layer[name]), (sentences, tokens, heads, -1)), (0, 2, 1, 3))
                for name in ("query", "key", "value"))
-    scores = tnp.matmul(k, tnp.matrix_transpose(q * (features // heads) ** -0.5))
-    scores = tnp.where(mask[:, None, :, None], scores, -np.inf)
-    taken = tnp.matmul(tnp.matrix_transpose(v), tnp.softmax(scores, -2))
+    added = (tokens + QUERIES - 1) // QUERIES * QUERIES - tokens
+    q = tnp.pad(q * (features // heads) ** -0.5, ((0, 0), (0, 0), (0, added), (0, 0)))
+    scores = tnp.where(mask[:, None, :, None], tnp.matmul(k, tnp.matrix_transpose(q)), -np.inf)
+    taken = tnp.matmul(tnp.matrix_transpose(v), tnp.softmax(scores, -2))[:, :, :, :tokens]
     # A segment of its own: rows of a head are moved whole, where one kernel with the reshape would divide each index.
     taken = tnp.segment_set(tnp.permute_dims(taken, (0, 3, 1, 2)))
     return tnp.reshape(taken, (sentences, tokens, features))
