@@ -25,6 +25,32 @@ namespace {
 constexpr int64_t kBlockRows = 256;
 constexpr int64_t kBlockColumns = 512;
 constexpr int64_t kBlockInner = 1024;
+constexpr int64_t kLeastWork = 32 * 384 * 96;  // multiply-adds that are worth a task of their own
+constexpr int64_t kLeastTasks = 4;
+
+/// How a result is cut: into blocks as equal as whole vectors allow, by its sizes alone.
+struct Blocks {
+  int64_t rows;
+  int64_t columns;
+};
+
+int64_t evenPart(int64_t size, int64_t parts) {
+  constexpr int64_t kUnit = 16;
+  return std::max<int64_t>(ceilDivide(ceilDivide(size, parts), kUnit) * kUnit, kUnit);
+}
+
+Blocks blocksOf(int64_t batches, int64_t m, int64_t n, int64_t k) {
+  int64_t row_parts = std::max<int64_t>(ceilDivide(m, kBlockRows), 1);
+  int64_t column_parts = std::max<int64_t>(ceilDivide(n, kBlockColumns), 1);
+  if (batches * row_parts * column_parts < kLeastTasks) {
+    const int64_t tasks = std::clamp<int64_t>(batches * m * n * k / kLeastWork, 1, kLeastTasks);
+    if (m >= n)
+      row_parts = std::max(row_parts, ceilDivide(tasks, column_parts * batches));
+    else
+      column_parts = std::max(column_parts, ceilDivide(tasks, row_parts * batches));
+  }
+  return {evenPart(m, row_parts), evenPart(n, column_parts)};
+}
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 
@@ -104,8 +130,9 @@ class GemmWork final : public CpuWork {
       : name_(std::move(name)),
         problem_(std::move(problem)),
         library_(library),
-        row_blocks_(ceilDivide(problem_.m, kBlockRows)),
-        column_blocks_(ceilDivide(problem_.n, kBlockColumns)) {}
+        blocks_(blocksOf(problem_.batchCount(), problem_.m, problem_.n, problem_.k)),
+        row_blocks_(ceilDivide(problem_.m, blocks_.rows)),
+        column_blocks_(ceilDivide(problem_.n, blocks_.columns)) {}
 
   std::string_view name() const override { return name_; }
   int64_t hostBytes() const override { return static_cast<int64_t>(sizeof(GemmWork)); }
@@ -125,6 +152,7 @@ class GemmWork final : public CpuWork {
   std::string name_;
   GemmProblem problem_;
   const OpenBlas& library_;
+  Blocks blocks_;
   int64_t row_blocks_;
   int64_t column_blocks_;
 };
@@ -133,9 +161,9 @@ template <class T>
 BlockPlace GemmWork<T>::place(void* const* addresses, int64_t block) const {
   const GemmProblem& p = problem_;
   const int64_t size = sizeOf(p.dtype);
-  const int64_t column = block % column_blocks_ * kBlockColumns;
+  const int64_t column = block % column_blocks_ * blocks_.columns;
   block /= column_blocks_;
-  const int64_t row = block % row_blocks_ * kBlockRows;
+  const int64_t row = block % row_blocks_ * blocks_.rows;
   int64_t batch = block / row_blocks_;
   int64_t a = row * p.a.row;
   int64_t b = column * p.b.column;
@@ -147,8 +175,8 @@ BlockPlace GemmWork<T>::place(void* const* addresses, int64_t block) const {
     b += position * p.batches[i].b;
     c += position * p.batches[i].c;
   }
-  const int64_t rows = std::min(kBlockRows, p.m - row);
-  const int64_t columns = std::min(kBlockColumns, p.n - column);
+  const int64_t rows = std::min(blocks_.rows, p.m - row);
+  const int64_t columns = std::min(blocks_.columns, p.n - column);
   const auto at = [&](size_t operand, int64_t offset) {
     return static_cast<char*>(addresses[operand]) + offset * size;
   };
