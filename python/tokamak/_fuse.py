@@ -102,8 +102,18 @@ class Fused:
 
     def definition_for(self, *args, **kwargs):
         """The FusionDefinition that a call with these arguments runs, to look inside. Nothing is run."""
+        return self._entry_for(args, kwargs)[0].trace.definition
+
+    def _entry_for(self, args, kwargs):
+        """The program of a call, and its arrays and numbers. Nothing is run."""
         leaves, key = self._described(args, kwargs)
-        return self._find(key, leaves).trace.definition
+        return self._known.get(key) or self._find(key, leaves), leaves
+
+    def _forget(self, entry):
+        with self._lock:
+            self._known = {key: each for key, each in self._known.items() if each is not entry}
+            for entries in self._entries.values():
+                entries[:] = [each for each in entries if each is not entry]
 
     def _call_for(self, args, kwargs=None):
         """The definition that a call runs, and what it is given there."""
@@ -270,7 +280,11 @@ class _Entry:
         inputs = leaves if self._is_in_order and len(leaves) == len(self._sources) else self._inputs(leaves)
         if self._is_one_array:
             return self._execute(inputs)[0]
-        arrays = iter(self._execute(inputs) if self._execute is not None else ())
+        return self._result_of(self._execute(inputs) if self._execute is not None else (), leaves)
+
+    def _result_of(self, arrays, leaves):
+        """What the function gives where its definition gives these arrays."""
+        arrays = iter(arrays)
         known = self._known(leaves) if any(each is not None for each in self._numbers) else None
         values = [next(arrays) if each is None else known.evaluate(each) for each in self._numbers]
         return unflatten(self._returned, iter(values))

@@ -17,13 +17,15 @@ _recent = collections.OrderedDict()
 _lookups = _found = 0  # of programs
 
 
-def program_for(native, place, is_by_hand, streams=None):
+def program_for(native, place, is_by_hand, streams=None, is_row_major=False):
     """The program of a native definition for a device (as DLPack tells it), by its text: with the schedule where
     `is_by_hand`, and with the options that count here. `streams`: of each call, for axes that are marked as stream;
-    None: as the options say."""
+    None: as the options say. `is_row_major`: outputs do not lie like the inputs that they follow."""
     options = dict(config.part("compile"))
     if streams is not None:
         options["streams"] = streams
+    if is_row_major:
+        options["is_row_major"] = True
     key = (native.scheduled_text() if is_by_hand else native.text(), place, is_by_hand, tuple(options.items()),
            config.part("device"))
     global _lookups, _found

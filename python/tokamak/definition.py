@@ -109,6 +109,7 @@ class FusionDefinition:
         self._program = self._last = None  # that ran last, and what for
         self._fast = None  # the same program while no context of config is open: calls begin with it
         self._programs = {}  # and last calls, by device, and whether they are as if nothing had been scheduled by hand
+        self._row_major_programs = {}  # by device and options, for compilers of others
         self._has_run = False  # its schedule()
         self._last_profile = None
 
@@ -325,7 +326,7 @@ class FusionDefinition:
 
     def _require_schedulable(self):
         self._require_complete()
-        if any(not is_overridden for _, is_overridden, _ in self._programs):
+        if self._row_major_programs or any(not is_overridden for _, is_overridden, _ in self._programs):
             raise _tokamak.ScheduleError("Fusion Schedule is already found! The definition has run with it")
 
     def _schedulable(self, tensor):
@@ -359,12 +360,30 @@ class FusionDefinition:
             self._define()
             key = place, override_user_schedule, (config.part("device"), config.part("compile"))
             if key not in self._programs:
-                if not override_user_schedule and not self._has_run:
-                    self._run_schedule(place, inputs)
-                    self._has_run = True
+                if not override_user_schedule:
+                    self._run_schedule_once(place, inputs)
                 is_by_hand = self._native.is_scheduled and not override_user_schedule
                 self._programs[key] = program_for(self._native, place, is_by_hand), _tokamak.LastCall()
             return self._programs[key]
+
+    def _compiled_row_major(self, place, inputs):
+        """The same for callers that own the outputs, which are row-major."""
+        with self._lock:
+            self._define()
+            key = self._row_major_key(place)
+            if key not in self._row_major_programs:
+                self._run_schedule_once(place, inputs)
+                self._row_major_programs[key] = program_for(self._native, place, self._native.is_scheduled,
+                                                            is_row_major=True)
+            return self._row_major_programs[key]
+
+    def _row_major_key(self, place):
+        return place, config.part("device"), config.part("compile")
+
+    def _run_schedule_once(self, place, inputs):
+        if not self._has_run:
+            self._run_schedule(place, inputs)
+            self._has_run = True
 
     def _for_programs(self, what):
         """The native definition, complete, for a program of its own."""
@@ -687,7 +706,7 @@ config.when_changed(_forget_fast_programs)
 def _begin_in_child():
     """A forked process compiles again."""
     for each in list(_definitions):
-        keep_for_parent((each._program, each._programs, each._fast))
+        keep_for_parent((each._program, each._programs, each._fast, each._row_major_programs))
         each._lock = threading.RLock()
         each._forget_programs()
 

@@ -48,23 +48,6 @@ std::optional<DataType> typeOf(std::string_view format, Py_ssize_t bytes) {
   }
 }
 
-ScalarValue elementAt(const void* address, DataType dtype) {
-  const auto read = [&]<class T>(T value) {
-    std::memcpy(&value, address, sizeof(T));
-    return value;
-  };
-  switch (dtype) {
-    case DataType::Bool: return read(uint8_t{}) != 0;
-    case DataType::I32: return int64_t{read(int32_t{})};
-    case DataType::I64: return read(int64_t{});
-    case DataType::F32: return static_cast<double>(read(float{}));
-    case DataType::F64: return read(double{});
-    case DataType::F16: return static_cast<double>(toFloat(read(Half{})));
-    case DataType::BF16: return static_cast<double>(toFloat(read(BFloat16{})));
-  }
-  return int64_t{0};
-}
-
 void storeElement(const ScalarValue& value, DataType dtype, void* address) {
   const auto write = [&](auto number) { std::memcpy(address, &number, sizeof(number)); };
   const ScalarValue fitting = convertValue(value, dtype);
@@ -204,6 +187,23 @@ std::optional<ScalarValue> numberOf(PyObject* given, DataType type) {
   if (PyErr_Occurred() == nullptr) return real;
   PyErr_Clear();
   return std::nullopt;
+}
+
+ScalarValue elementAt(const void* address, DataType dtype) {
+  const auto read = [&]<class T>(T value) {
+    std::memcpy(&value, address, sizeof(T));
+    return value;
+  };
+  switch (dtype) {
+    case DataType::Bool: return read(uint8_t{}) != 0;
+    case DataType::I32: return int64_t{read(int32_t{})};
+    case DataType::I64: return read(int64_t{});
+    case DataType::F32: return static_cast<double>(read(float{}));
+    case DataType::F64: return read(double{});
+    case DataType::F16: return static_cast<double>(toFloat(read(Half{})));
+    case DataType::BF16: return static_cast<double>(toFloat(read(BFloat16{})));
+  }
+  return int64_t{0};
 }
 
 std::vector<PyObject*> objectsOf(const nb::list& list) {

@@ -23,6 +23,9 @@ namespace tokamak::python {
 /// nothing for anything else.
 std::optional<ScalarValue> numberOf(PyObject* given, DataType type);
 
+/// What lies at an address that the host may read.
+ScalarValue elementAt(const void* address, DataType dtype);
+
 /// The list's elements, which it keeps.
 std::vector<PyObject*> objectsOf(const nanobind::list& list);
 

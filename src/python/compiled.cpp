@@ -32,6 +32,9 @@ namespace {
 
 constexpr size_t kLayoutsKept = 256;
 
+// Arrays that are not there lie one behind the other, each at a multiple of it.
+constexpr uintptr_t kPage = 4096;
+
 // A new reference that a function of Python's gave; null stands for the error that it raised.
 nb::object created(PyObject* object) {
   if (object == nullptr) throw nb::python_error();
@@ -280,6 +283,47 @@ void Compiled::runWith(CallState& state) {
   const Unlocked unlocked;
   source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
   if (is_on_processor_) device_->synchronize(state.stream());
+}
+
+std::vector<OutputLayout> Compiled::outputLayoutsFor(const std::vector<AbstractArray>& arrays,
+                                                     const std::vector<ScalarValue>& numbers) {
+  TK_REQUIRE(arrays.size() == input_tensors_ && numbers.size() == inputs_.size() - input_tensors_, Bind,
+             "{} arrays and {} numbers for a program that takes {} and {}", arrays.size(), numbers.size(),
+             input_tensors_, inputs_.size() - input_tensors_);
+  std::vector<Argument> arguments;
+  size_t tensors = 0, scalars = 0;
+  uintptr_t address = kPage;
+  for (Val* input : inputs_) {
+    if (asTensor(input) == nullptr) {
+      arguments.emplace_back(numbers[scalars++]);
+      continue;
+    }
+    const AbstractArray& array = arrays[tensors++];
+    std::vector<int64_t> strides(array.sizes.size());
+    fillRowMajorStrides(array.sizes, strides);
+    const auto describe = [&] { return fmt::format("while taking input {}", arguments.size()); };
+    const ErrorNote note(describe);
+    const Tensor tensor =
+        Tensor::borrow(*device_, std::bit_cast<void*>(address), array.dtype, array.sizes, strides, MemoryKind::Device);
+    address += (static_cast<uintptr_t>(tensor.numel() * sizeOf(array.dtype)) / kPage + 1) * kPage;
+    arguments.emplace_back(tensor);
+  }
+  const Unlocked unlocked;
+  return source_.program.outputLayouts(arguments);
+}
+
+void Compiled::run(std::span<const ArrayView> inputs, std::span<const ArrayView> outputs,
+                   const std::vector<ScalarValue>& numbers, void* stream) {
+  Lease lease(*this);
+  CallState& state = lease.state();
+  state.begin();
+  state.scalars = numbers;
+  for (size_t i = 0; i < inputs.size(); ++i) state.put(inputs[i], state.inputs.at(i));
+  for (size_t i = 0; i < outputs.size(); ++i) state.put(outputs[i], state.outputs.at(i));
+  if (!is_on_processor_) state.adopt(stream);
+  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
+  if (is_on_processor_) device_->synchronize(state.stream());
+  lease.giveBack();
 }
 
 std::shared_ptr<Stream> Compiled::streamOf(std::optional<uintptr_t> stream) {

@@ -97,9 +97,15 @@ struct NewCall {
   double seconds = 0;  ///< that it waited
 };
 
+/// An array that is not there yet.
+struct AbstractArray {
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> sizes;
+};
+
 /// Thread safety: any threads may call it side by side. Functions are called with the interpreter's lock, and let go of
 /// it while they compile and run.
-class Compiled {
+class Compiled : public std::enable_shared_from_this<Compiled> {
  public:
   Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device);
 
@@ -126,6 +132,18 @@ class Compiled {
   /// A call of any kind. On a GPU its work is done on `stream` (a CUstream), or on a stream of the program's own
   /// without one. Errors: Bind for what is no input of the program.
   std::unique_ptr<PythonCall> call(const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
+
+  /// How the outputs of a call with row-major arrays and these numbers would lie; what it needs is compiled.
+  /// Errors: Bind for other numbers of inputs; those of Program::outputLayouts().
+  std::vector<OutputLayout> outputLayoutsFor(const std::vector<AbstractArray>& arrays,
+                                             const std::vector<ScalarValue>& numbers);
+  /// A call without Python, whose lock the caller may have or not: with an array for each tensor and each output and a
+  /// number for each scalar. On a processor it returns when it is done, on a GPU at once: its work is on `stream`.
+  /// Errors: those of Program::runInto(), and of the work on a processor.
+  void run(std::span<const ArrayView> inputs, std::span<const ArrayView> outputs,
+           const std::vector<ScalarValue>& numbers, void* stream);
+  Device& device() const { return *device_; }
+  dlpack::Device place() const { return place_; }
 
  private:
   class Lease;

@@ -29,7 +29,9 @@
 #include "python/own_array.h"
 #include "python/programs.h"
 #include "python/reference.h"
+#include "python/symbolic_sizes.h"
 #include "python/unlocked.h"
+#include "python/xla_call.h"
 #include "runtime/cpu/open_blas.h"
 #include "tools/kernels_option.h"
 #include "tools/process.h"
@@ -494,6 +496,8 @@ NB_MODULE(_tokamak, m) {
   bindArrays(m);
   bindPrograms(m);
   bindReference(m);
+  bindSymbolicSizes(m);
+  bindXla(m);
   bindHeuristics(m);
   bindInside(m);
   m.def("main", &mainOf, "arguments"_a, nb::sig("def main(arguments: list[str]) -> int"),

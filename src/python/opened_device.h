@@ -11,8 +11,9 @@
 
 namespace tokamak::python {
 
-/// Thread safety: any threads may use it side by side; with the interpreter's lock, as arrays are let go here.
-struct OpenedDevice {
+/// Thread safety: any threads may use it side by side; with the interpreter's lock, as arrays are let go here. Programs
+/// that threads of other libraries let go keep it without that lock.
+struct OpenedDevice : std::enable_shared_from_this<OpenedDevice> {
   explicit OpenedDevice(std::shared_ptr<Device> opened) : device(std::move(opened)), arrays(*device) {
     arrays.deferDeleters();
     observeDevice(device);

@@ -51,6 +51,12 @@ nb::tuple layoutOf(const OutputLayout& layout) {
                         std::string(dataTypeName(layout.dtype)), layout.sizes, layout.strides);
 }
 
+nb::list layoutsOf(const std::vector<OutputLayout>& layouts) {
+  nb::list list;
+  for (const OutputLayout& each : layouts) list.append(layoutOf(each));
+  return list;
+}
+
 // --- what makes programs ---
 
 template <class Field>
@@ -69,10 +75,13 @@ CompileOptions optionsOf(const nb::dict& told) {
   set(told, "most_plans", options.most_plans);
   set(told, "most_plan_bytes", options.most_plan_bytes);
   set(told, "most_intermediate_bytes", options.most_intermediate_bytes);
+  bool is_row_major = false;  // no field: outputs do not lie like the inputs that they follow
+  set(told, "is_row_major", is_row_major);
+  if (is_row_major) options.output_layouts = OutputLayouts::RowMajor;
   return options;
 }
 
-std::unique_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& definition, const Device& device,
+std::shared_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& definition, const Device& device,
                                             const nb::dict& told) {
   const CompileOptions options = optionsOf(told);
   const bool is_scheduled = told.contains("takes_schedule") && nb::cast<bool>(told["takes_schedule"]);
@@ -82,7 +91,7 @@ std::unique_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& d
     source = compiledFusion(is_scheduled ? definition->sharedProgram() : definition->sharedFusion(), *device->device,
                             options);
   }
-  return std::make_unique<Compiled>(*std::move(source), device);
+  return std::make_shared<Compiled>(*std::move(source), device);
 }
 
 // Comments may come first.
@@ -96,7 +105,7 @@ bool isHostProgram(std::string_view text) {
   }
 }
 
-std::unique_ptr<Compiled> compileText(const std::string& text, const std::string& name, const Device& device,
+std::shared_ptr<Compiled> compileText(const std::string& text, const std::string& name, const Device& device,
                                       const nb::dict& told) {
   const CompileOptions options = optionsOf(told);
   std::optional<CompiledSource> source;
@@ -107,11 +116,11 @@ std::unique_ptr<Compiled> compileText(const std::string& text, const std::string
     else
       source = compiledFusion(readFusion(text, name), *device->device, options);
   }
-  return std::make_unique<Compiled>(*std::move(source), device);
+  return std::make_shared<Compiled>(*std::move(source), device);
 }
 
 // A path, or the bytes of a file.
-std::unique_ptr<Compiled> load(const std::variant<nb::bytes, std::string>& file, const std::string& name,
+std::shared_ptr<Compiled> load(const std::variant<nb::bytes, std::string>& file, const std::string& name,
                                const Device& device, bool trusts_any_owner, bool compiles, const nb::dict& told) {
   const LoadOptions options = {.run = optionsOf(told), .trusts_any_owner = trusts_any_owner, .compiles = compiles};
   std::optional<CompiledSource> source;
@@ -124,7 +133,7 @@ std::unique_ptr<Compiled> load(const std::variant<nb::bytes, std::string>& file,
                                                    : loadProgram(std::get<std::string>(file), *device->device, options),
                        .options = options.run};
   }
-  return std::make_unique<Compiled>(*std::move(source), device);
+  return std::make_shared<Compiled>(*std::move(source), device);
 }
 
 // Of an extent: a list of sizes, or the first and the last of a range.
@@ -240,16 +249,30 @@ void prepare(Compiled& compiled, const nb::dict& told) {
   compiled.program().prepare(sizes, watchedPrepare());
 }
 
+// Arrays are pairs of a type and sizes.
+nb::list layoutsFor(Compiled& compiled, const nb::list& arrays, const nb::list& numbers) {
+  std::vector<AbstractArray> described;
+  for (const nb::handle each : arrays) {
+    const auto name = nb::cast<std::string>(each[0]);
+    const auto dtype = dataTypeFromName(name);
+    TK_REQUIRE(dtype, Definition, "'{}' is no type", name);
+    described.push_back({*dtype, nb::cast<std::vector<int64_t>>(each[1])});
+  }
+  std::vector<ScalarValue> given;
+  for (const nb::handle each : numbers) {
+    if (nb::isinstance<nb::float_>(each))
+      given.emplace_back(nb::cast<double>(each));
+    else
+      given.emplace_back(nb::cast<int64_t>(nb::int_(each)));
+  }
+  return layoutsOf(compiled.outputLayoutsFor(described, given));
+}
+
 // --- calls ---
 
 void bindCalls(nb::module_& m) {
   nb::class_<PythonCall>(m, "Call")
-      .def("output_layouts",
-           [](PythonCall& it) {
-             nb::list layouts;
-             for (const OutputLayout& each : it.outputLayouts()) layouts.append(layoutOf(each));
-             return layouts;
-           })
+      .def("output_layouts", [](PythonCall& it) { return layoutsOf(it.outputLayouts()); })
       .def("kernel_texts", [](const PythonCall& it, bool is_cuda) { return textsOf(it.kernelTexts(is_cuda)); })
       .def("plan", &planOf)
       .def("explain", [](const PythonCall& it) { return toPython(it.explain()); })
@@ -285,6 +308,7 @@ void bindPrograms(nb::module_& m) {
       .def("host_text", [](Compiled& it) { return it.program().hostText(); })
       .def("statistics", &statisticsOf)
       .def("prepare", &prepare, "sizes"_a)
+      .def("layouts_for", &layoutsFor, "arrays"_a, "numbers"_a)
       .def(
           "bind",
           [](Compiled& it, nb::handle inputs, nb::handle out) { return std::make_unique<BoundCall>(it, inputs, out); },
