@@ -192,3 +192,77 @@ def test_torch_compile(products):
             y = run(given)
             results.append([y, *torch.autograd.grad((y * y).sum(), [given, *module.parameters()])])
         torch.testing.assert_close(*results, rtol=2e-3, atol=2e-3)
+
+
+def test_jax_calls_programs():
+    jax = library("jax")
+    importlib.import_module("tokamak.jax")
+    fd = scaled_sum()
+
+    def ours(x, y, factor):
+        first, second = tokamak.jax.call(fd, jax.numpy.sin(x), y, factor)
+        return first + 1, second
+
+    compiled = jax.jit(ours)
+    for rows in (64, 3, 1, 1000):
+        x, y = (jax.random.normal(jax.random.key(seed), (rows, 33)) for seed in (0, 1))
+        for function in (ours, compiled):
+            for factor in (0.5, jax.numpy.float32(2)):  # which is read from the GPU
+                first, second = function(x, y, factor)
+                np.testing.assert_allclose(first, jax.numpy.sin(x) * factor + y + 1, rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(second, jax.numpy.sin(x).sum(1), rtol=1e-3, atol=1e-3)
+    x = jax.numpy.ones((64, 33))
+    for _ in range(20):  # in order with what JAX does before and after
+        x, _ = compiled(x * 0.0, x, 1.0)
+    np.testing.assert_array_equal(x, np.full((64, 33), 21.0))
+    on_host = jax.jit(ours, backend="cpu")(np.ones((4, 8), "f"), np.ones((4, 8), "f"), 2.0)
+    np.testing.assert_allclose(on_host[0], np.sin(np.ones((4, 8))) * 2 + 2, rtol=1e-5)
+    with pytest.raises(tokamak.BindError, match="elsewhere"):
+        compiled(x, x[:3], 1.0)
+
+
+def test_jax_calls_update_donated_arrays():
+    jax = library("jax")
+    importlib.import_module("tokamak.jax")
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1], contiguity=True)
+        fd.add_output(x * 2.0, x)
+    doubled = jax.jit(lambda x: tokamak.jax.call(fd, x)[0], donate_argnums=0)
+    x = jax.numpy.ones(1000)
+    kept = x + 0.0
+    for _ in range(5):
+        x = doubled(x)
+    np.testing.assert_array_equal(x, np.full(1000, 32.0))
+    again = jax.jit(lambda x: tokamak.jax.call(fd, x)[0])(kept)
+    assert float(again.sum()) == 2000 and float(kept.sum()) == 1000
+
+
+def test_operators_of_torch():
+    torch = library("torch")
+    importlib.import_module("tokamak.torch")
+    torch._dynamo.reset()
+    import tokamak.numpy as tnp
+
+    @tokamak.fuse
+    def scaled(x, weight):
+        return x * tnp.exp(weight)
+
+    @tokamak.fuse
+    def scaled_backward(x, weight, g):
+        return g * tnp.exp(weight), (g * x * tnp.exp(weight)).sum(axis=0)
+
+    made = tokamak.torch.op(scaled, "scaled_on_gpu", backward=scaled_backward)
+    sums = tokamak.torch.op(scaled_sum(), "sums_on_gpu")
+    weight = torch.randn(33, device="cuda", requires_grad=True)
+    for dynamic in (False, True):
+        compiled = torch.compile(lambda x, w: made(x * 2, w) + 1, fullgraph=True, dynamic=dynamic)
+        for n in (3, 64, 100):
+            x = torch.randn(n, 33, device="cuda", requires_grad=True)
+            for function in (compiled, lambda x, w: made(x * 2, w) + 1):
+                got, wanted = function(x, weight), x * 2 * weight.exp() + 1
+                torch.testing.assert_close(got, wanted)
+                for one, other in zip(*(torch.autograd.grad((y * y).sum(), (x, weight)) for y in (got, wanted))):
+                    torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+    x = torch.randn(16, 33, device="cuda")
+    torch.library.opcheck(sums, (x, x, 0.5))
+    torch.testing.assert_close(sums(x, x, 0.5)[0], x * 1.5)

@@ -275,19 +275,20 @@ _is_registered = False
 
 def _key_of(definition, updated, operands):
     places = [(CPU, 0), *((CUDA, each) for each in _ordinals())]
+    made_for = [definition._row_major_key(place) for place in places]  # with the options that count here
     programs = [definition._compiled_row_major(place, operands) for place in places]
     with _lock:
         key = _keys_of.get(definition)
-        if key is not None and key.places == places:
+        if key is not None and key.made_for == made_for:
             return key
     native = definition._native
     text = native.scheduled_text() if native.is_scheduled else native.text()
-    name = hashlib.sha256(repr((text, native.is_scheduled, updated, places)).encode()).hexdigest()
+    name = hashlib.sha256(repr((text, native.is_scheduled, updated, made_for)).encode()).hexdigest()
     with _lock:
         key = _keys.get(name)
         if key is None:
             key = _Key(name)
-            key.places = places
+            key.made_for = made_for
             key.program = _tokamak.XlaProgram(name, programs, updated)
             _keys[name] = key
         _keys_of[definition] = key

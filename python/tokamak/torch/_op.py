@@ -222,7 +222,8 @@ class _Owning:
         """The outputs of a call with tensors and numbers."""
         if not self.definition._outputs and not self.definition._updated:
             return []  # of a function that gives numbers
-        program = self.definition._row_major_programs.get(self._place)  # which a forked child does not have
+        definition = self.definition  # a forked child does not have its programs
+        program = definition._row_major_programs.get(definition._row_major_key(self._place))
         outputs = None if program is None else program.try_execute(inputs, None, self._last)
         if outputs is None:
             outputs = self._execute(inputs)
