@@ -58,18 +58,50 @@ def measure(name, make, own_add, rounds, calls, wait):
     return rows
 
 
+def measure_jax(rounds, calls):
+    """A call inside jax.jit and by itself, beside what JAX compiles of the same adds."""
+    import jax
+
+    import tokamak.jax
+
+    fd, given = program(4), [jax.numpy.ones((4, 8)) for _ in range(4)]
+    compiled, own = jax.jit(lambda *arrays: tokamak.jax.call(fd, *arrays)), jax.jit(lambda *arrays: eager(arrays))
+
+    def wait():
+        compiled(*given)[0].block_until_ready()
+
+    return {"4 arrays, tokamak.jax.call in jax.jit": least(lambda: compiled(*given), rounds, calls, wait),
+            "jax.jit of jax's own three adds": least(lambda: own(*given), rounds, calls, wait),
+            "4 arrays, tokamak.jax.call eagerly": least(lambda: tokamak.jax.call(fd, *given), rounds, calls // 10, wait)}
+
+
+def measure_operator(make, rounds, calls, wait):
+    """An operator of torch, beside one whose work is torch's."""
+    import torch
+
+    import tokamak.torch
+
+    given, made = [make() for _ in range(4)], tokamak.torch.op(program(4))
+    own = torch.library.custom_op("tokamak::adds_of_torch", lambda *arrays: eager(arrays), mutates_args=(),
+                                  schema="(Tensor a, Tensor b, Tensor c, Tensor d) -> Tensor")
+    return {"4 arrays, tokamak.torch.op": least(lambda: made(*given), rounds, calls, wait),
+            "an operator of torch's three adds": least(lambda: own(*given), rounds, calls, wait)}
+
+
 def eager(given):
     return given[0] + given[1] + given[2] + given[3]
 
 
+def found(name):
+    """A library, or None, which is said."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"{name} is not there", file=sys.stderr)
+
+
 def libraries(on_gpu):
     """(name, how to make an array, how to wait, what else runs the same)."""
-    def found(name):
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            print(f"{name} is not there", file=sys.stderr)
-
     if not on_gpu:
         yield "numpy", lambda: np.ones((4, 8), np.float32), lambda: None
     torch = found("torch")
@@ -94,6 +126,12 @@ def main():
         if name != "numpy":
             results[name] = importlib.import_module(name).__version__
         results["microseconds"][name] = measure(name, make, eager, options.rounds, calls, wait)
+        if name == "torch":
+            results["microseconds"][name] |= measure_operator(make, options.rounds, calls, wait)
+    jax = found("jax")
+    if jax is not None and (not options.gpu or jax.default_backend() == "gpu"):
+        results["jax"] = jax.__version__
+        results["microseconds"]["jax"] = measure_jax(options.rounds, calls)
     if not options.gpu:
         x, y, z = (np.ones(1, np.float32) for _ in range(3))
         results["microseconds"]["numpy"]["add(x, y, out=z) of one element"] = least(
@@ -108,7 +146,7 @@ def main():
             lambda: compiled(*given), options.rounds, calls, torch.cuda.synchronize)
     for name, rows in results["microseconds"].items():
         for row, taken in rows.items():
-            print(f"{name:8} {row:34} {taken:8.2f}")
+            print(f"{name:8} {row:38} {taken:8.2f}")
     if options.output:
         with open(options.output, "w") as file:
             json.dump(results, file, indent=1)
