@@ -40,16 +40,16 @@ int64_t evenPart(int64_t size, int64_t parts) {
 }
 
 Blocks blocksOf(int64_t batches, int64_t m, int64_t n, int64_t k) {
-  int64_t row_parts = std::max<int64_t>(ceilDivide(m, kBlockRows), 1);
-  int64_t column_parts = std::max<int64_t>(ceilDivide(n, kBlockColumns), 1);
-  if (batches * row_parts * column_parts < kLeastTasks) {
+  int64_t across_rows = std::max<int64_t>(ceilDivide(m, kBlockRows), 1);
+  int64_t across_columns = std::max<int64_t>(ceilDivide(n, kBlockColumns), 1);
+  if (batches * across_rows * across_columns < kLeastTasks) {
     const int64_t tasks = std::clamp<int64_t>(batches * m * n * k / kLeastWork, 1, kLeastTasks);
     if (m >= n)
-      row_parts = std::max(row_parts, ceilDivide(tasks, column_parts * batches));
+      across_rows = std::max(across_rows, ceilDivide(tasks, across_columns * batches));
     else
-      column_parts = std::max(column_parts, ceilDivide(tasks, row_parts * batches));
+      across_columns = std::max(across_columns, ceilDivide(tasks, across_rows * batches));
   }
-  return {evenPart(m, row_parts), evenPart(n, column_parts)};
+  return {evenPart(m, across_rows), evenPart(n, across_columns)};
 }
 
 constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
