@@ -55,6 +55,7 @@ PUBLIC = {
     "src/interop/dlpack.h": ["DlpackExchange"],
     "src/device/kernel_launch.h": ["KernelImage", "CpuImage", "CudaImage"],
     "src/device/kernel_maker.h": ["KernelMaker"],
+    "src/device/work_observer.h": ["WorkObserver"],
     "src/jit/cpu_jit.h": ["CpuJit"],
     "src/jit/cuda_jit.h": ["CudaJit"],
     "src/jit/jit.h": ["InterpreterJit"],

@@ -246,7 +246,8 @@ def test_a_compiler_that_breaks(compiler, tmp_path):
 
 def test_a_signal_ends_a_compilation(compiler, tmp_path):
     printed = in_a_process(f"""
-        import os, threading, time
+        import os, signal, threading, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
         pathlib.Path(f"{{compiler}}.slow").touch()
         fd = made(3.0)
         started = time.monotonic()
