@@ -109,15 +109,26 @@ OPTIONS = {each.name: each for each in (
 
 
 class _Context:
-    """What some contexts say together: values and who said them. `parts` is known per context."""
+    """What some contexts say together: values and who said them. `parts` is known per context, with the number of the
+    process' own changes. A task that was begun in a block may go on when the block has ended: then `outer` counts."""
 
-    def __init__(self, values: Mapping[str, tuple[Any, str]]) -> None:
+    def __init__(self, values: Mapping[str, tuple[Any, str]], outer: _Context | None) -> None:
         self.values = values
-        self.parts: dict[str, tuple[tuple[str, Any], ...]] = {}
+        self.outer = outer
+        self.is_open = True
+        self.parts: dict[str, tuple[int, tuple[tuple[str, Any], ...]]] = {}
 
 
-_NONE = _Context({})
+_NONE = _Context({}, None)
 _in_context: contextvars.ContextVar[_Context] = contextvars.ContextVar("tokamak_config", default=_NONE)
+
+
+def _current() -> _Context:
+    """The innermost context of this thread, or task, whose block has not ended."""
+    context = _in_context.get()
+    while not context.is_open:
+        context = context.outer
+    return context
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,6 +175,7 @@ class Config:
         self._lock = threading.Lock()
         self._of_process: dict[str, Any] = {}
         self._environment: dict[str, tuple[str, Any]] = {}
+        self._changes = 0  # of the process' options
         self._contexts = 0  # that are open, on any thread: definitions then look options up in each call
         self._forget: list[Callable[[], None]] = []  # what programs are known by definitions
 
@@ -174,14 +186,18 @@ class Config:
 
     @contextlib.contextmanager
     def _context(self, values: Mapping[str, Any], source: str) -> Iterator[None]:
-        inner = {name: (each, source) for name, each in values.items()}
-        token = _in_context.set(_Context({**_in_context.get().values, **inner}))
-        self._change(1)
+        outer = _current()
+        context = _Context({**outer.values, **{name: (each, source) for name, each in values.items()}}, outer)
+        token = _in_context.set(context)
         try:
-            yield
+            self._change(1)
+            try:
+                yield
+            finally:
+                context.is_open = False
+                self._change(-1)
         finally:
             _in_context.reset(token)
-            self._change(-1)
 
     def as_arguments(self, options: Mapping[str, Any]) -> contextlib.AbstractContextManager[None]:
         """The same for the options of one call. Raises TypeError for what is no mapping."""
@@ -202,7 +218,7 @@ class Config:
                 self._of_process.pop(name, None)
             else:
                 self._of_process[name] = value
-        _NONE.parts.clear()
+        self._changes += 1
         self._change(0)
 
     def _set_variable(self, option: _Option, value: Any) -> None:
@@ -230,12 +246,13 @@ class Config:
 
     def part(self, part: str) -> tuple[tuple[str, Any], ...]:
         """The options of a part that are not the defaults, by the library's names. Looks into the environment once."""
-        parts = _in_context.get().parts
-        if part not in parts:
+        parts, changes = _current().parts, self._changes
+        known = parts.get(part)
+        if known is None or known[0] != changes:
             settings = [(option, self._setting(option).value) for option in OPTIONS.values() if option.part == part]
-            parts[part] = tuple((option.native or option.name, value) for option, value in settings
-                                if value != option.default)
-        return parts[part]
+            known = parts[part] = changes, tuple((option.native or option.name, value) for option, value in settings
+                                                 if value != option.default)
+        return known[1]
 
     @property
     def is_in_contexts(self) -> bool:
@@ -277,8 +294,9 @@ class Config:
             value, source = self._from_environment(option, text), "environment"
         if option.name in self._of_process:
             value, source = self._of_process[option.name], "process"
-        if option.name in _in_context.get().values:
-            value, source = _in_context.get().values[option.name]
+        values = _current().values
+        if option.name in values:
+            value, source = values[option.name]
         return Setting(option.name, value, source, option.variable, option.meaning)
 
     def _from_environment(self, option: _Option, text: str) -> Any:

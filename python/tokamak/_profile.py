@@ -1,6 +1,7 @@
 """tokamak.profile(): what kernels and calls take."""
 from __future__ import annotations
 
+import os
 import dataclasses
 import html
 import itertools
@@ -194,3 +195,6 @@ def profile(most_events: int = 1_000_000) -> Profile:
     trace keeps the first `most_events` events; totals have all. Where no profile is on it costs nothing.
     """
     return Profile(most_events)
+
+
+os.register_at_fork(after_in_child=_tokamak.forget_profiles_of_parent)

@@ -6,6 +6,7 @@ import os
 import tempfile
 from typing import Any
 
+from ._arguments import shown
 from ._arrays import _root, name_of, strides_of
 from ._config import config
 from ._devices import CPU, CUDA
@@ -52,6 +53,8 @@ def describe_inputs(inputs: list[Any]) -> list[Any]:
 
 
 def _described(array):
+    if not hasattr(array, "dtype") or not isinstance(getattr(array, "shape", None), (tuple, list)):
+        raise TypeError(f"a script takes arrays, with a shape and a dtype, and numbers, not {shown(array)}")
     dtype = data_type_of(array.dtype).value
     low, high = 0, 1
     if dtype in ("i64", "i32") and 0 not in array.shape:

@@ -90,7 +90,8 @@ class FusionDefinition:
         self._lock = threading.RLock()
         self.ops: Operators = Operators(self)
         self.sched: ScheduleOperators = ScheduleOperators(self)
-        _definitions.add(self)
+        with _definitions_lock:
+            _definitions.add(self)
 
     def _begin(self):
         self._native = _tokamak.Definition(self._name)
@@ -545,8 +546,9 @@ class FusionDefinition:
         a file in config's repro_folder."""
         self._define()
         inputs = self._flat(listed("repro_script_for: inputs", inputs))
+        described, place = _repro.describe_inputs(inputs), place_of(inputs, None)
         saved_as = _repro.save_inputs(self._name, inputs) if save_inputs else None
-        return self._script(_repro.describe_inputs(inputs), place_of(inputs, None), override_user_schedule, saved_as)
+        return self._script(described, place, override_user_schedule, saved_as)
 
     def last_repro_script(self) -> str:
         """repro_script_for() inputs like those of the last call. Raises tokamak.Error where there was none."""
@@ -693,18 +695,24 @@ class FusionDefinition:
 from .schedule import ScheduleOperators  # noqa: E402 (which needs Tensor)
 
 _definitions = weakref.WeakSet()
+_definitions_lock = threading.RLock()  # of who joins, and of who goes through them
 
 
 def _forget_fast_programs():
     """Options may be others: the next call looks."""
-    for each in list(_definitions):
+    with _definitions_lock:
+        known = list(_definitions)
+    for each in known:
         each._fast = None
 
 
 config.when_changed(_forget_fast_programs)
 
+
 def _begin_in_child():
     """A forked process compiles again."""
+    global _definitions_lock
+    _definitions_lock = threading.RLock()
     for each in list(_definitions):
         keep_for_parent((each._program, each._programs, each._fast, each._row_major_programs))
         each._lock = threading.RLock()

@@ -65,13 +65,18 @@ class BoundCall:
         self._program = program
         self._run = native.run
         self._updated = [*updated]
-        self.outputs: list[Any] = native.outputs
+        self._outputs = native.outputs
 
     def __call__(self) -> list[Any]:
         self._run()
         if self._updated:
             note_written(self._updated)
-        return self.outputs
+        return list(self._outputs)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The arrays that each run writes."""
+        return list(self._outputs)
 
 
 class Program:
@@ -244,7 +249,7 @@ def _text_of(source):
         raise TypeError(f"compile takes a FusionDefinition, a text or a path, not {shown(source)}")
     path = os.fspath(source)
     with open(path, encoding="utf-8") as file:
-        return file.read(), path
+        return file.read(), shown(path)[1:-1]
 
 
 def load(file: str | os.PathLike[str] | bytes, device: str = "cpu", *, trusts_any_owner: bool = False,
@@ -259,11 +264,24 @@ def load(file: str | os.PathLike[str] | bytes, device: str = "cpu", *, trusts_an
     if not isinstance(file, (str, bytes, os.PathLike)):
         raise TypeError(f"load takes a path or bytes, not {shown(file)}")
     given = file if isinstance(file, bytes) else os.fspath(file)
+    if isinstance(given, bytes) and not isinstance(file, bytes) or isinstance(given, str) and not _is_utf8(given):
+        raise ValueError(f"load: {file!r} is no path in UTF-8; its bytes may be given: open(path, 'rb').read()")
+    for name, value in (("streams", streams), ("calls_in_flight", calls_in_flight)):
+        if integer(f"load: {name}", value) < 1:
+            raise ValueError(f"load: {name}={value} is too small")
     native = _tokamak.load(given, "program", open_device(place),
                            flag("load: trusts_any_owner", trusts_any_owner), flag("load: compiles", compiles),
                            {"streams": integer("load: streams", streams),
                             "calls_in_flight": integer("load: calls_in_flight", calls_in_flight)})
     return Program(native, place)
+
+
+def _is_utf8(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -325,9 +343,9 @@ def _extent(key, value):
     """As the native side takes it: whether it is a range, and its sizes."""
     what = f"export: the sizes of {_name_of_extent(key)}"
     if isinstance(value, range):
-        if value.step != 1 or len(value) == 0:
+        if value.step != 1 or not value:
             raise ValueError(f"{what}: {value} is no range of sizes; range(1, 65537) is one")
-        return True, value[0], value[-1]
+        return True, integer(what, value[0]), integer(what, value[-1])
     value = plain(value)
     sizes = [integer(what, value)] if not isinstance(value, (list, tuple)) else [integer(what, each) for each in value]
     if not sizes or min(sizes) < 0:

@@ -99,4 +99,10 @@ Plan& MultiDeviceExecutor::planFor(std::span<const RunValue> inputs, std::span<c
   return evaluator_->planFor(bind(inputs, outputs), options);
 }
 
+std::shared_ptr<Plan> MultiDeviceExecutor::sharedPlanFor(std::span<const RunValue> inputs,
+                                                         std::span<const Tensor> outputs,
+                                                         const PrepareOptions& options) {
+  return evaluator_->sharedPlanFor(bind(inputs, outputs), options);
+}
+
 }  // namespace tokamak

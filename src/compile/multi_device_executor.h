@@ -56,6 +56,9 @@ class MultiDeviceExecutor {
   /// The plan these inputs would run.
   Plan& planFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
                 const PrepareOptions& options = {});
+  /// The same, which stays as long as it is held.
+  std::shared_ptr<Plan> sharedPlanFor(std::span<const RunValue> inputs, std::span<const Tensor> outputs = {},
+                                      const PrepareOptions& options = {});
 
  private:
   std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;

@@ -146,7 +146,7 @@ static AxisNumbers memoryOrderOf(const TensorView& tensor) {
 }
 
 AxisNumbers loopOrderOf(const ReductionStructure& structure, const TensorView& tensor) {
-  const AxisNumbers order = memoryOrderOf(tensor);
+  AxisNumbers order = memoryOrderOf(tensor);
   for (const TensorView* other : tensorsOfOneShape(structure, tensor)) {
     if (memoryOrderOf(*other) != order) return axisRange(0, std::ssize(tensor.logical()));
   }

@@ -440,11 +440,11 @@ std::vector<OutputLayout> PythonCall::outputLayouts() {
   return layouts;
 }
 
-const Plan& PythonCall::plan() {
+std::shared_ptr<const Plan> PythonCall::plan() {
   std::vector<RunValue> values;
   for (const Argument& each : arguments_) values.push_back(each.value());
   const Unlocked unlocked;
-  return executorOf(compiled_.source_.program).planFor(values, {}, watchedPrepare());
+  return executorOf(compiled_.source_.program).sharedPlanFor(values, {}, watchedPrepare());
 }
 
 void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
@@ -475,12 +475,13 @@ BoundCall::BoundCall(Compiled& compiled, nb::handle inputs, nb::handle out)
     : compiled_(compiled),
       inputs_(tupleOf(inputs)),
       state_(*compiled.device_, compiled.input_tensors_, compiled.given_outputs_) {
-  outputs_ = compiled.tryBind(state_, inputs_, out.is_none() ? nb::object() : tupleOf(out));
+  const nb::object made = compiled.tryBind(state_, inputs_, out.is_none() ? nb::object() : tupleOf(out));
   TK_REQUIRE(
-      !outputs_.is_none(), Unsupported,
+      !made.is_none(), Unsupported,
       "{} cannot be bound to these inputs and outputs: legal are as many arrays and numbers as it has inputs, of "
       "NumPy or torch, on its device, and outputs whose elements have memory of their own; call it instead",
       compiled.source_.program.name());
+  outputs_ = tupleOf(made);
 }
 
 // One thread after the other, and without the interpreter's lock while it waits.
@@ -490,6 +491,7 @@ void BoundCall::run() {
     const Unlocked unlocked;
     lock.lock();
   }
+  const MeasuredCall measured(compiled_.source_.program);
   if (!compiled_.is_on_processor_) compiled_.tryAdopt(state_);
   compiled_.runWith(state_);
 }

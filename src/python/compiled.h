@@ -56,9 +56,9 @@ class PythonCall {
   /// The kernels that it takes; `is_cuda`: that it would take on a GPU, which is an H200 where the call is on another
   /// device. Errors: those of Program::outputLayouts().
   std::vector<KernelText> kernelTexts(bool is_cuda) const;
-  /// The plan that it replays, which is good until others take its place. Errors: those of Program::run() before
+  /// The plan that it replays. Errors: those of Program::run() before
   /// anything runs.
-  const Plan& plan();
+  std::shared_ptr<const Plan> plan();
   /// Errors: those of Program::outputLayouts().
   Explanation explain() const;
   /// Writes the outputs that calls give, and those that are updates. None for an output that lies in the memory of an
@@ -197,7 +197,7 @@ class BoundCall {
 
   /// Errors: those of Program::runInto().
   void run();
-  /// A list.
+  /// A tuple, which keeps them: what the caller has is a list of his own.
   nanobind::object outputs() const { return outputs_; }
 
  private:

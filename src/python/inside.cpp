@@ -131,6 +131,7 @@ nb::list toPython(const std::vector<NewCall>& calls) {
 }
 
 void bindInside(nb::module_& m) {
+  m.def("forget_profiles_of_parent", &forgetProfilesOfParent);
   nb::class_<Profile>(m, "Profile")
       .def(nb::init<int64_t>(), "most_events"_a)
       .def("start", &Profile::start)

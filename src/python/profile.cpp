@@ -13,9 +13,12 @@ namespace tokamak::python {
 // ends.
 class ProfileHub final : public WorkObserver {
  public:
-  static ProfileHub& get() {
-    static auto* const hub = new ProfileHub();
-    return *hub;
+  static ProfileHub& get() { return *current().load(std::memory_order_acquire); }
+
+  /// In a forked process: other threads of the parent's may have had the lock, and their calls are not here.
+  static void beginInChild() {
+    MeasuredCall::is_on.store(false, std::memory_order_relaxed);
+    current().store(new ProfileHub(), std::memory_order_release);
   }
 
   void observe(const std::shared_ptr<Device>& device) {
@@ -26,15 +29,17 @@ class ProfileHub final : public WorkObserver {
   }
 
   void add(Profile* profile) {
+    Devices held;
     const std::lock_guard lock(mutex_);
     profiles_.push_back(profile);
-    setObserver(this);
+    setObserver(this, held);
   }
 
   void remove(Profile* profile) {
+    Devices held;
     const std::lock_guard lock(mutex_);
     std::erase(profiles_, profile);
-    if (profiles_.empty()) setObserver(nullptr);
+    if (profiles_.empty()) setObserver(nullptr, held);
   }
 
   void onWork(const WorkSpan& span) noexcept override {
@@ -68,11 +73,21 @@ class ProfileHub final : public WorkObserver {
  private:
   ProfileHub() = default;
 
-  void setObserver(WorkObserver* observer) {
+  static std::atomic<ProfileHub*>& current() {
+    static std::atomic<ProfileHub*> hub = new ProfileHub();
+    return hub;
+  }
+
+  // Devices may go with the last one who holds them, and wait for threads that want the lock: not under it.
+  using Devices = std::vector<std::shared_ptr<Device>>;
+
+  void setObserver(WorkObserver* observer, Devices& held) {
     MeasuredCall::is_on.store(observer != nullptr, std::memory_order_relaxed);
     for (const std::weak_ptr<Device>& each : devices_) {
-      if (const std::shared_ptr<Device> device = each.lock())
-        device->workObserver().store(observer, std::memory_order_release);
+      std::shared_ptr<Device> device = each.lock();
+      if (device == nullptr) continue;
+      device->workObserver().store(observer, std::memory_order_release);
+      held.push_back(std::move(device));
     }
   }
 
@@ -99,6 +114,8 @@ class ProfileHub final : public WorkObserver {
 std::atomic<bool> MeasuredCall::is_on = false;
 
 void observeDevice(const std::shared_ptr<Device>& device) { ProfileHub::get().observe(device); }
+
+void forgetProfilesOfParent() { ProfileHub::beginInChild(); }
 
 void MeasuredCall::begin(const Program& program) {
   program_ = &program;

@@ -83,6 +83,9 @@ class Profile {
 /// Whose work profiles see, from now on.
 void observeDevice(const std::shared_ptr<Device>& device);
 
+/// For a forked process: nobody measures, and no call is under way.
+void forgetProfilesOfParent();
+
 /// A call while it lives; costs a load where nobody measures.
 /// Thread safety: for one thread.
 class MeasuredCall {

@@ -223,7 +223,8 @@ nb::dict statisticsOf(Compiled& compiled) {
 }
 
 nb::dict planOf(PythonCall& call) {
-  const Plan& plan = call.plan();
+  const std::shared_ptr<const Plan> held = call.plan();
+  const Plan& plan = *held;
   const PlanSummary& summary = plan.summary();
   nb::dict told;
   told["steps"] = summary.steps;

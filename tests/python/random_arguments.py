@@ -31,6 +31,7 @@ HEAD = """\
 import array
 import numpy as np
 import tokamak
+import tokamak.testing
 from tokamak import (Array, CacheOp, DataType, FusionDefinition, LoadStoreOpType, MemoryType, ParallelType, Scalar,
                      Tensor, _tokamak)
 from tokamak._values import Vector
@@ -176,7 +177,7 @@ FITTING = {
     "device": ["None", "'cpu'", "'cuda'", "'cpu:0'", "0"], "array": ARRAYS, "inputs": [], "layout": LAYOUTS,
     "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'", "'cache_after'", "'merge'"],
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
-    "native": ["fd", "other", "native"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
+    "native": ["fd", "other", "native"], "definition": ["fd"], "option": ["'streams'", "'compile'", "'num_threads'"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
     "references": ["[A + B * 2, A.sum(1)]", "[A]", "[A, A]"], "last": ["last"], "target": ["target"],
     "told": ["[]", "[[4,8]]", "[None, 3]"], "options": ["{}", "{'streams':2}", "{'streams':'a'}", "{'streams':-1}"],
     "source": ["'fusion f(x: f32[n]) -> y { y = abs(x) }'", "'% x'", "b'TOK'", "b''"], "names": ["[]", "['native']", "['no']", "'ab'"], "chosen": ["chosen"], "parameter": ["'vector'", "'threads'"],
@@ -282,8 +283,11 @@ def functions():
     strided = ["sizes", "strides", "dtype", "static_sizes", "is_cpu"]
     all_.append(Function("fd.define_tensor ", "defining", [(each, BY_NAME[each]) for each in strided]))
     for name in ("execute validate cuda_code_for source_for scheduled_fusion_ir_for last_cuda_code "
-                 "last_scheduled_fusion_ir").split():
+                 "last_scheduled_fusion_ir explain repro_script_for last_repro_script").split():
         all_.append(of_python(f"fd.{name}", "running", getattr(FusionDefinition, name), 1))
+    all_ += [Function(f"tokamak.testing.{name}", "running", [("program", "definition"), ("inputs", "inputs")])
+             for name in ("check", "reference")]
+    all_.append(Function("tokamak.config.get", "running", [("", "option")], may_be_named=False))
     all_.append(Function("fd.execute ", "running", [("inputs", "inputs")]))  # fewer wrong ones
     for name in [*(f"__{each}__" for each in "add radd truediv pow rshift rlshift eq lt mod".split()), "size"]:
         all_.append(Function(f"x.{name}", "defining", [("", "value")], may_be_named=False))

@@ -181,6 +181,11 @@ def test_statistics_count_calls_and_plans():
     assert now.plans <= 2
 
 
+def test_threads_look_at_plans_that_others_push_out():
+    program = tokamak.compile(softmax(), most_plans=1)
+    run_in_threads(lambda first: [program.plan_for([numbers(first + i % 20, 8)]).text for i in range(60)], (1, 8))
+
+
 def test_prepared_sizes_compile_nothing_later():
     program = tokamak.compile("fusion f(x: f32[n, m]) -> y { y = softmax(x, axis=1) }")
     program.prepare(n=16, m=32)
@@ -207,6 +212,16 @@ def test_a_bound_call_holds_on_to_its_program_and_arrays():
     call = tokamak.compile(softmax()).bind([numbers(4, 6)])
     np.testing.assert_allclose(call()[0], softmax_of(numbers(4, 6)), rtol=1e-5)
     assert call.outputs[0] is call()[0]
+
+
+def test_a_bound_call_keeps_its_outputs_whatever_becomes_of_the_list():
+    x = numbers(2000, 2000)
+    call = tokamak.compile(softmax()).bind([x])
+    call().clear()
+    outputs = call()
+    outputs[0] = None
+    np.testing.assert_allclose(call()[0][:3], softmax_of(x)[:3], rtol=1e-5)
+    assert len(call.outputs) == 1
 
 
 def test_a_bound_call_updates_its_inputs():
@@ -310,6 +325,7 @@ def test_code_for_a_gpu_is_exported_without_one(file):
     ({"sizes": {"i0": -3, "i1": 4}}, ValueError, "the sizes of i0: -3 has no size"),
     ({"sizes": {"i0": range(4, 0), "i1": 4}}, ValueError, "is no range of sizes"),
     ({"sizes": {"i0": range(0, 9, 2), "i1": 4}}, ValueError, "is no range of sizes"),
+    ({"sizes": {"i0": range(1, 2**66), "i1": 4}}, ValueError, "does not fit 64 bits"),
     ({"sizes": {"i0": 1.5, "i1": 4}}, TypeError, "1.5 is no integer"),
     ({"sizes": {0: 1}}, TypeError, "0 is no name of an extent"),
     ({"inputs": []}, tokamak.BindError, "0 inputs for a definition that has 1"),
@@ -351,6 +367,11 @@ def test_files_of_others_are_refused(file):
     tokamak.load(file, trusts_any_owner=True)
     with pytest.raises(TypeError, match="load takes a path or bytes, not 5"):
         tokamak.load(5)
+    with pytest.raises(ValueError, match="is no path in UTF-8"):
+        tokamak.load("\udcff.tk")
+    for name in ("streams", "calls_in_flight"):
+        with pytest.raises(ValueError, match=f"load: {name}=0 is too small"):
+            tokamak.load(file, trusts_any_owner=True, **{name: 0})
 
 
 # --- threads, and the end ---

@@ -1,4 +1,5 @@
 """tokamak.config: who wins, what is refused, and programs that are made with options."""
+import contextvars
 import os
 import subprocess
 import sys
@@ -188,3 +189,40 @@ def test_a_bar_is_shown_after_a_while_and_closed(monkeypatch):
         _progress._told(1, 3, 2.5)
     _progress._told(1, 3, -1.0)
     assert Bar.made == [bar]
+
+
+def test_a_task_that_outlives_its_block_has_the_outer_options():
+    with config(kernels="interpreted"):
+        left = contextvars.copy_context()
+        assert contextvars.copy_context().run(config.get, "kernels") == "interpreted"
+    assert left.run(config.get, "kernels") == "compiled"
+    fd = doubled()
+    left.run(fd.execute, [np.ones(4, np.float32)])
+    assert left.run(config.part, "device") == config.part("device") == ()
+
+
+def test_changes_of_the_process_reach_open_contexts():
+    with config(progress=False):
+        assert config.part("device") == ()
+        config.set(num_threads=1)
+        assert config.part("device") == (("threads", 1),)
+        config.set(num_threads=None)
+        assert config.part("device") == ()
+
+
+def test_contexts_come_and_go_while_definitions_are_made():
+    raised = []
+
+    def enter(_):
+        try:
+            for _ in range(300):
+                with config(progress=False):
+                    pass
+        except RuntimeError as error:
+            raised.append(error)
+
+    maker = threading.Thread(target=lambda: [FusionDefinition() for _ in range(3000)])
+    maker.start()
+    enter(None)
+    maker.join()
+    assert raised == [] and not config.is_in_contexts

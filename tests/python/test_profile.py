@@ -1,6 +1,9 @@
 """tokamak.profile(): counts, times and traces of calls, whoever makes them."""
 import json
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -187,3 +190,41 @@ def test_profiles_come_and_go_while_others_work():
         stop.set()
         for each in threads:
             each.join()
+
+
+def test_bound_calls_are_seen():
+    call = tokamak.compile(softmax()).bind([np.ones((4, 8), np.float32)])
+    with tokamak.profile() as p:
+        for _ in range(10):
+            call()
+    assert [each.calls for each in p.calls] == [10]
+
+
+def test_a_process_that_is_forked_while_others_are_measured_measures_anew():
+    fd, x, is_over = softmax(), np.ones((4, 8), np.float32), threading.Event()
+    fd.execute([x])
+
+    def call(_):
+        while not is_over.is_set():
+            fd.execute([x])
+
+    threads = [threading.Thread(target=call, args=[each]) for each in range(3)]
+    with tokamak.profile():
+        for each in threads:
+            each.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                with tokamak.profile():
+                    pass
+                os._exit(0)
+            deadline = time.monotonic() + 20
+            while os.waitpid(child, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline:
+                    os.kill(child, signal.SIGKILL)
+                    is_over.set()
+                    raise AssertionError("the child does not end")
+                time.sleep(0.001)
+        is_over.set()
+    for each in threads:
+        each.join()

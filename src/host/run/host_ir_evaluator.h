@@ -107,6 +107,9 @@ class HostIrEvaluator {
   /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
   /// HostIrEvaluatorParams::plans says how many others may be used meanwhile.
   Plan& planFor(const std::vector<std::pair<Val*, RunValue>>& values, const PrepareOptions& options = {});
+  /// The same, which stays as long as it is held.
+  std::shared_ptr<Plan> sharedPlanFor(const std::vector<std::pair<Val*, RunValue>>& values,
+                                      const PrepareOptions& options = {});
   /// How the outputs of a call with these values lie: of those numbered `given`, which Output::of counts, in this
   /// order. Records the plan if it is new, runs nothing. Errors: as runWithInput().
   std::vector<OutputLayout> outputLayouts(const std::vector<std::pair<Val*, RunValue>>& values,
@@ -123,8 +126,6 @@ class HostIrEvaluator {
   bool isParameter(const Scalar& scalar) const;
   std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
   std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key, const PrepareOptions& options);
-  std::shared_ptr<Plan> sharedPlanFor(const std::vector<std::pair<Val*, RunValue>>& values,
-                                      const PrepareOptions& options);
   size_t inputNumberOf(size_t tensor) const;
   std::shared_ptr<Plan> planOfOwnOutputs(const CallValues& call, const std::vector<int64_t>& key);
   std::shared_ptr<Plan> recordAndKeep(const CallValues& call, const std::vector<int64_t>& key,

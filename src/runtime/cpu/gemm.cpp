@@ -40,6 +40,7 @@ int64_t evenPart(int64_t size, int64_t parts) {
 }
 
 Blocks blocksOf(int64_t batches, int64_t m, int64_t n, int64_t k) {
+  batches = std::max<int64_t>(batches, 1);
   int64_t across_rows = std::max<int64_t>(ceilDivide(m, kBlockRows), 1);
   int64_t across_columns = std::max<int64_t>(ceilDivide(n, kBlockColumns), 1);
   if (batches * across_rows * across_columns < kLeastTasks) {

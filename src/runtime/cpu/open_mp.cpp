@@ -9,7 +9,7 @@
 
 namespace tokamak {
 
-constinit thread_local const OpenMp* OnOpenMp::current_ = nullptr;
+constinit thread_local const OpenMp* OnOpenMp::innermost = nullptr;
 
 namespace {
 

@@ -41,17 +41,17 @@ class OpenMp {
 /// device's own). Scopes may stand in one another.
 class OnOpenMp {
  public:
-  explicit OnOpenMp(const OpenMp* runtime) : before_(current_) { current_ = runtime; }
+  explicit OnOpenMp(const OpenMp* runtime) : before_(innermost) { innermost = runtime; }
   OnOpenMp(const OnOpenMp&) = delete;
   OnOpenMp& operator=(const OnOpenMp&) = delete;
-  ~OnOpenMp() { current_ = before_; }
+  ~OnOpenMp() { innermost = before_; }
 
   /// Of this thread's innermost scope.
-  static const OpenMp* current() { return current_; }
+  static const OpenMp* current() { return innermost; }
 
  private:
   const OpenMp* before_;
-  static constinit thread_local const OpenMp* current_;
+  static constinit thread_local const OpenMp* innermost;
 };
 
 }  // namespace tokamak
