@@ -37,6 +37,7 @@ toc_object_entries_show_parents = "hide"
 nitpicky = True
 # Types of Python's own library, and names in annotations that no page describes.
 nitpick_ignore_regex = [
+    ("py:class", r"(os|contextlib|numpy)\..*"),  # of other packages
     ("py:class", r"(?:typing|types|collections|enum|tokamak\.(?:heuristics|_values|_ops))\..*|[A-Z]\w*|object")]
 
 html_theme = "furo"
