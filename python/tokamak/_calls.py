@@ -7,8 +7,11 @@ def run(program, inputs, out, last, place, library):
     """The outputs of a call, a list, made by the library of the first array or, without arrays, by `library`; or `out`,
     written. `last` notes the call; `place` is the program's device, as DLPack tells it."""
     outputs = program.try_execute(inputs, out, last)
-    if outputs is not None:
-        return outputs
+    return run_any(program, inputs, out, last, place, library) if outputs is None else outputs
+
+
+def run_any(program, inputs, out, last, place, library):
+    """run(), where the fast way did not take the arrays."""
     maker = maker_for(inputs if out is None else [*inputs, *out], place, library)
     call = program.call(inputs, maker.stream)
     if out is None:

@@ -124,15 +124,14 @@ class Program:
         """Runs with arrays and numbers for all inputs, in their order or by their names; gives a list of arrays, made
         by the library of the first one. `out`: arrays to write into, one for each output. Raises tokamak.BindError for
         what does not fit."""
-        given = self._by_name(0, inputs) if isinstance(inputs, Mapping) else listed("run: inputs", inputs)
-        if out is None and not self._updated:
-            outputs = self._native.try_execute(given, None, self._last)
-            if outputs is not None:
-                return outputs
+        given = self._given("run", inputs)
         written = None if out is None else listed("run: out", out)
         if written is not None or self._updated:
             require_written_by_hand(self._written(given, written))
-        outputs = _calls.run(self._native, given, written, self._last, self._place_for(given), self._library)
+        outputs = self._native.try_execute(given, written, self._last)
+        if outputs is None:
+            place = self._place_for(given)
+            outputs = _calls.run_any(self._native, given, written, self._last, place, self._library)
         if written is not None or self._updated:
             note_written(self._written(given, written))
         return outputs
@@ -140,7 +139,7 @@ class Program:
     def bind(self, inputs: Iterable[Any] | Mapping[str, Any], out: Iterable[Any] | None = None) -> BoundCall:
         """A call with these arrays and numbers, for many runs. Prepares, and runs nothing. Raises
         tokamak.UnsupportedError for arrays other than NumPy's and torch's."""
-        given = self._by_name(0, inputs) if isinstance(inputs, Mapping) else listed("bind: inputs", inputs)
+        given = self._given("bind", inputs)
         written = None if out is None else listed("bind: out", out)
         self._place_for(given)
         if written is not None or self._updated:
@@ -149,7 +148,7 @@ class Program:
 
     def plan_for(self, inputs: Iterable[Any] | Mapping[str, Any]) -> Plan:
         """The plan that a call with such inputs replays. Prepares, and runs nothing."""
-        given = self._by_name(0, inputs) if isinstance(inputs, Mapping) else listed("plan_for: inputs", inputs)
+        given = self._given("plan_for", inputs)
         self._place_for(given)
         return Plan(**self._native.call(given, None).plan())
 
@@ -185,6 +184,9 @@ class Program:
         told = ", ".join(f"{each.name}: {each.dtype.value}" + ("" if each.ndim is None else f"[{each.ndim} axes]")
                          for each in self._inputs)
         return f"<tokamak.Program {self.name}({told}) -> {', '.join(self.output_names)} on {self.device}>"
+
+    def _given(self, what, inputs):
+        return self._by_name(0, inputs) if isinstance(inputs, Mapping) else listed(f"{what}: inputs", inputs)
 
     def _by_name(self, position, named):
         names = [each.name for each in self._inputs]
@@ -224,16 +226,13 @@ def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cp
     kept. `most_intermediate_bytes`: that a call may take, 0 for no limit. Raises tokamak.Error for what the source says
     wrong, with its place."""
     place = place_named(device)
-    options = {"streams": integer("compile: streams", streams),
-               "calls_in_flight": integer("compile: calls_in_flight", calls_in_flight),
+    options = {"streams": _count("compile: streams", streams),
+               "calls_in_flight": _count("compile: calls_in_flight", calls_in_flight),
                "makes_kernels": flag("compile: makes_kernels", makes_kernels),
                "keeps_schedule": flag("compile: keeps_schedule", keeps_schedule),
                "proves_plans": flag("compile: proves_plans", proves_plans),
-               "most_plans": integer("compile: most_plans", most_plans),
-               "most_intermediate_bytes": integer("compile: most_intermediate_bytes", most_intermediate_bytes)}
-    for name in ("streams", "calls_in_flight", "most_plans", "most_intermediate_bytes"):
-        if options[name] < (0 if name == "most_intermediate_bytes" else 1):
-            raise ValueError(f"compile: {name}={options[name]} is too small")
+               "most_plans": _count("compile: most_plans", most_plans),
+               "most_intermediate_bytes": _count("compile: most_intermediate_bytes", most_intermediate_bytes, 0)}
     if isinstance(source, FusionDefinition):
         native = source._for_programs("compile")
         options["takes_schedule"] = native.is_scheduled
@@ -242,14 +241,21 @@ def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cp
     return Program(_tokamak.compile_text(text, name, open_device(place), options), place)
 
 
+def _count(what, value, least=1):
+    value = integer(what, value)
+    if value < least:
+        raise ValueError(f"{what}={value} is too small")
+    return value
+
+
 def _text_of(source):
     if isinstance(source, str) and ("\n" in source or "{" in source or "%" in source):
         return source, "program"
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"compile takes a FusionDefinition, a text or a path, not {shown(source)}")
-    path = os.fspath(source)
+    path = os.fsdecode(source)
     with open(path, encoding="utf-8") as file:
-        return file.read(), shown(path)[1:-1]
+        return file.read(), path.encode(errors="replace").decode()
 
 
 def load(file: str | os.PathLike[str] | bytes, device: str = "cpu", *, trusts_any_owner: bool = False,
@@ -266,13 +272,10 @@ def load(file: str | os.PathLike[str] | bytes, device: str = "cpu", *, trusts_an
     given = file if isinstance(file, bytes) else os.fspath(file)
     if isinstance(given, bytes) and not isinstance(file, bytes) or isinstance(given, str) and not _is_utf8(given):
         raise ValueError(f"load: {file!r} is no path in UTF-8; its bytes may be given: open(path, 'rb').read()")
-    for name, value in (("streams", streams), ("calls_in_flight", calls_in_flight)):
-        if integer(f"load: {name}", value) < 1:
-            raise ValueError(f"load: {name}={value} is too small")
     native = _tokamak.load(given, "program", open_device(place),
                            flag("load: trusts_any_owner", trusts_any_owner), flag("load: compiles", compiles),
-                           {"streams": integer("load: streams", streams),
-                            "calls_in_flight": integer("load: calls_in_flight", calls_in_flight)})
+                           {"streams": _count("load: streams", streams),
+                            "calls_in_flight": _count("load: calls_in_flight", calls_in_flight)})
     return Program(native, place)
 
 

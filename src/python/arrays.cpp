@@ -212,6 +212,14 @@ std::vector<PyObject*> objectsOf(const nb::list& list) {
   return objects;
 }
 
+std::vector<size_t> tensorPlacesOf(const std::vector<Val*>& inputs) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (asTensor(inputs[i]) != nullptr) places.push_back(i);
+  }
+  return places;
+}
+
 dlpack::Device deviceOfArrays(const std::vector<PyObject*>& inputs) {
   std::optional<dlpack::Device> gpu;
   for (size_t i = 0; i < inputs.size(); ++i) {

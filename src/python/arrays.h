@@ -29,6 +29,9 @@ ScalarValue elementAt(const void* address, DataType dtype);
 /// The list's elements, which it keeps.
 std::vector<PyObject*> objectsOf(const nanobind::list& list);
 
+/// Which of a program's inputs are tensors.
+std::vector<size_t> tensorPlacesOf(const std::vector<Val*>& inputs);
+
 /// Where the arrays among the inputs of a call are: on one GPU, or else on the host. Arrays without axes may be on the
 /// host beside others on a GPU. Errors: Bind for arrays on several GPUs, and for other devices.
 dlpack::Device deviceOfArrays(const std::vector<PyObject*>& inputs);

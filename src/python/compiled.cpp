@@ -91,7 +91,7 @@ Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device)
       place_(opened_->place()),
       source_(std::move(source)),
       inputs_(executorOf(source_.program).program().inputs()) {
-  input_tensors_ = static_cast<size_t>(std::ranges::count_if(inputs_, [](Val* it) { return asTensor(it) != nullptr; }));
+  input_tensors_ = tensorPlacesOf(inputs_).size();
   given_outputs_ = source_.program.outputNames().size();
 }
 

@@ -10,6 +10,7 @@
 #include "jit/cpu_jit.h"
 #include "python/compile_watch.h"
 #include "python/profile.h"
+#include "python/programs.h"
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
@@ -101,18 +102,12 @@ nb::dict toPython(const Explanation& explanation) {
   for (const ExplainedSegment& segment : explanation.segments) segments.append(segmentOf(segment));
   nb::list cuts;
   for (const ExplainedCut& cut : explanation.cuts) cuts.append(nb::make_tuple(cut.producer, cut.consumer, cut.reason));
-  const PlanSummary& plan = explanation.plan;
   nb::dict told;
   told["name"] = explanation.name;
   told["sizes"] = sizes;
   told["segments"] = segments;
   told["cuts"] = cuts;
-  told["steps"] = plan.steps;
-  told["streams"] = plan.streams;
-  told["waits_written"] = plan.waits_written;
-  told["waits_kept"] = plan.waits_kept;
-  told["intermediate_bytes"] = plan.arena_bytes;
-  told["output_bytes"] = plan.output_bytes;
+  tellPlan(explanation.plan, told);
   told["waits"] = explanation.waits;
   told["notes"] = explanation.notes;
   return told;

@@ -181,10 +181,7 @@ nb::list inputsOf(Compiled& compiled) {
 
 // The places among the inputs of tensors that calls write.
 std::vector<size_t> updatedInputsOf(Compiled& compiled) {
-  std::vector<size_t> tensors;
-  for (size_t i = 0; i < compiled.inputs().size(); ++i) {
-    if (asTensor(compiled.inputs()[i]) != nullptr) tensors.push_back(i);
-  }
+  const std::vector<size_t> tensors = tensorPlacesOf(compiled.inputs());
   std::vector<size_t> updated;
   for (const auto& [output, input] : executorOf(compiled.program()).outputs().in_place)
     updated.push_back(tensors[input]);
@@ -225,14 +222,8 @@ nb::dict statisticsOf(Compiled& compiled) {
 nb::dict planOf(PythonCall& call) {
   const std::shared_ptr<const Plan> held = call.plan();
   const Plan& plan = *held;
-  const PlanSummary& summary = plan.summary();
   nb::dict told;
-  told["steps"] = summary.steps;
-  told["streams"] = summary.streams;
-  told["waits_written"] = summary.waits_written;
-  told["waits_kept"] = summary.waits_kept;
-  told["intermediate_bytes"] = summary.arena_bytes;
-  told["output_bytes"] = summary.output_bytes;
+  tellPlan(plan.summary(), told);
   told["text"] = plan.toString();
   return told;
 }
@@ -282,6 +273,15 @@ void bindCalls(nb::module_& m) {
 }
 
 }  // namespace
+
+void tellPlan(const PlanSummary& plan, nb::dict& told) {
+  told["steps"] = plan.steps;
+  told["streams"] = plan.streams;
+  told["waits_written"] = plan.waits_written;
+  told["waits_kept"] = plan.waits_kept;
+  told["intermediate_bytes"] = plan.arena_bytes;
+  told["output_bytes"] = plan.output_bytes;
+}
 
 void bindPrograms(nb::module_& m) {
   nb::class_<LastCall>(m, "LastCall").def(nb::init<>()).def("inputs", &lastInputsOf);

@@ -50,10 +50,7 @@ class PythonReference {
 
   // Of each output, in the definition's order: the place among the inputs of the one that it updates, or None.
   nb::list updates() const {
-    std::vector<size_t> tensors;
-    for (size_t i = 0; i < fusion_->inputs().size(); ++i) {
-      if (asTensor(fusion_->inputs()[i]) != nullptr) tensors.push_back(i);
-    }
+    const std::vector<size_t> tensors = tensorPlacesOf(fusion_->inputs());
     std::vector<nb::object> told(fusion_->outputs().size(), nb::none());
     for (const auto& [output, input] : MultiDeviceExecutor::outputsOf(*fusion_).in_place)
       told[output] = nb::cast(tensors[input]);

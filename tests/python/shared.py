@@ -13,6 +13,25 @@ def run_in_threads(work, arguments):
         each.join()
 
 
+def define(build, *inputs):
+    """A definition with inputs of (axes or None for a scalar, type)."""
+    with FusionDefinition() as fd:
+        made = [fd.define_scalar(dtype) if axes is None else fd.define_tensor([-1] * axes, contiguity=True, dtype=dtype)
+                for axes, dtype in inputs]
+        outputs = build(fd, *made)
+        for each in outputs if isinstance(outputs, tuple) else (outputs,):
+            fd.add_output(each)
+    return fd
+
+
+def updating():
+    with FusionDefinition() as fd:
+        x, y = (fd.define_tensor([-1, -1], contiguity=True) for _ in range(2))
+        fd.add_output(x + y, alias_input=x)
+        fd.add_output(x * 2)
+    return fd
+
+
 def made_again(fd):
     """A definition by what repr() says of another."""
     names = {"FusionDefinition": FusionDefinition, "DataType": DataType}

@@ -98,6 +98,13 @@ def test_sources_that_are_none_are_refused(source, kind, sentence):
         tokamak.compile(source)
 
 
+def test_messages_name_the_file_of_a_text(tmp_path):
+    file = tmp_path / f"{'long' * 40}.fusion"
+    file.write_text("fusion f(x: f32[n]) -> y { y = foo(x) }")
+    with pytest.raises(tokamak.Error, match=f"{file}:1:"):
+        tokamak.compile(file)
+
+
 def test_a_device_that_is_none_is_refused():
     with pytest.raises(ValueError, match="device 'tpu' is none; legal are 'cpu', 'cuda', 'cuda:0' and 'interpreter'"):
         tokamak.compile(softmax(), "tpu")

@@ -16,24 +16,13 @@ import jax.numpy as jnp  # noqa: E402 (where JAX is)
 import tokamak.jax  # noqa: E402
 import tokamak.numpy as tnp  # noqa: E402
 from random_definitions import RandomDefinition  # noqa: E402
-from shared import run_in_threads  # noqa: E402
+from shared import define, run_in_threads, updating  # noqa: E402
 from tokamak import BindError, DataType, FusionDefinition, _programs, fuse  # noqa: E402
 from tokamak.jax import _call, call  # noqa: E402
 
 FLOAT = DataType.Float
 TYPES = [(DataType.Bool, "bool"), (DataType.Int32, "int32"), (DataType.Int, "int64"), (DataType.Half, "float16"),
          (DataType.BFloat16, "bfloat16"), (FLOAT, "float32"), (DataType.Double, "float64")]
-
-
-def define(build, *inputs):
-    """A definition with inputs of (axes or None for a scalar, type)."""
-    with FusionDefinition() as fd:
-        made = [fd.define_scalar(dtype) if axes is None else fd.define_tensor([-1] * axes, contiguity=True, dtype=dtype)
-                for axes, dtype in inputs]
-        outputs = build(fd, *made)
-        for each in outputs if isinstance(outputs, tuple) else (outputs,):
-            fd.add_output(each)
-    return fd
 
 
 def values(*shape, dtype="float32", seed=0):
@@ -135,14 +124,6 @@ def test_views_and_repeated_outputs_have_memory_of_their_own():
     got = jax.jit(lambda x: call(fd, x))(x)
     close(got, wanted)
     assert len({each.unsafe_buffer_pointer() for each in (x, *got)}) == 6
-
-
-def updating():
-    with FusionDefinition() as fd:
-        x, y = (fd.define_tensor([-1, -1], contiguity=True) for _ in range(2))
-        fd.add_output(x + y, alias_input=x)
-        fd.add_output(x * 2)
-    return fd
 
 
 def test_updates_are_results_and_the_array_stays():

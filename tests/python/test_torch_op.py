@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 import tokamak.numpy as tnp  # noqa: E402 (where torch is)
 import tokamak.torch  # noqa: E402,F401
 from random_definitions import RandomDefinition  # noqa: E402
-from shared import run_in_threads  # noqa: E402
+from shared import run_in_threads, updating  # noqa: E402
 from tokamak import BindError, DataType, DefinitionError, FusionDefinition, ScheduleError, fuse  # noqa: E402
 from tokamak.torch import _op, op  # noqa: E402
 
@@ -148,14 +148,6 @@ def test_views_and_repeated_outputs_have_memory_of_their_own():
     close(got, (x + 1, x + 1, x, x.expand(3, 3, 4).contiguous(), x.T.contiguous()))
     assert len({each.data_ptr() for each in (x, *got)}) == 6
     torch.library.opcheck(made, (x,))
-
-
-def updating():
-    with FusionDefinition() as fd:
-        x, y = (fd.define_tensor([-1, -1], contiguity=True) for _ in range(2))
-        fd.add_output(x + y, alias_input=x)
-        fd.add_output(x * 2)
-    return fd
 
 
 def test_updates_are_told_to_torch():

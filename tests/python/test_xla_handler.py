@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from shared import run_in_threads
+from shared import define, run_in_threads
 from test_gpu_arrays import run as run_on_fake_gpu
 from xla_frames import INITIALIZE, PREPARE, TYPES, CallSite, XlaError, buffer_of
 
@@ -17,17 +17,6 @@ from tokamak import DataType, Error, FusionDefinition, _programs, _tokamak
 
 CPU = (1, 0)
 _numbers = itertools.count()
-
-
-def define(build, *inputs):
-    """A definition with inputs of (axes or None for a scalar, type)."""
-    with FusionDefinition() as fd:
-        made = [fd.define_scalar(dtype) if axes is None else fd.define_tensor([-1] * axes, contiguity=True, dtype=dtype)
-                for axes, dtype in inputs]
-        outputs = build(fd, *made)
-        for each in outputs if isinstance(outputs, tuple) else (outputs,):
-            fd.add_output(each)
-    return fd
 
 
 def program_of(fd):
