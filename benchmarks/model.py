@@ -101,7 +101,8 @@ def torch_model(weights: model.Weights) -> Any:
             context = functional.linear(taken, *self.of(f"{name}.attention.output.dense"))
             x = self.norm(x + context, f"{name}.attention.output.LayerNorm")
             hidden = functional.gelu(functional.linear(x, *self.of(f"{name}.intermediate.dense")))
-            return self.norm(x + functional.linear(hidden, *self.of(f"{name}.output.dense")), f"{name}.output.LayerNorm")
+            added = functional.linear(hidden, *self.of(f"{name}.output.dense"))
+            return self.norm(x + added, f"{name}.output.LayerNorm")
 
         def forward(self, ids: Any, mask: Any) -> Any:
             words, positions, kinds = (self.weights[f"embeddings/{each}_embeddings/weight"]
@@ -170,7 +171,8 @@ def products_of_torch(layers: list[Layer], compiled: Callable[..., Any]) -> Call
 
     tensors = [[(torch.from_numpy(np.ascontiguousarray(matrix)), torch.from_numpy(bias)) for matrix, bias in layer]
                for layer in layers]
-    call = compiled(lambda operands, layer: products_of_layer(torch.nn.functional.linear, torch.matmul, operands, layer))
+    linear = torch.nn.functional.linear
+    call = compiled(lambda operands, layer: products_of_layer(linear, torch.matmul, operands, layer))
 
     def run(*operands: Any) -> None:
         for layer in tensors:

@@ -72,7 +72,8 @@ def measure_jax(rounds, calls):
 
     return {"4 arrays, tokamak.jax.call in jax.jit": least(lambda: compiled(*given), rounds, calls, wait),
             "jax.jit of jax's own three adds": least(lambda: own(*given), rounds, calls, wait),
-            "4 arrays, tokamak.jax.call eagerly": least(lambda: tokamak.jax.call(fd, *given), rounds, calls // 10, wait)}
+            "4 arrays, tokamak.jax.call eagerly":
+                least(lambda: tokamak.jax.call(fd, *given), rounds, calls // 10, wait)}
 
 
 def measure_operator(make, rounds, calls, wait):

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""torch.compile(backend="tokamak") beside torch's default backend and torch without a compiler, on the memory-bound suite.
+"""torch.compile(backend="tokamak") beside torch's default backend and torch without a compiler, on the memory-bound
+suite.
 
-    python benchmarks/torch_compile.py [--device cpu|cuda] [--most-bytes N] [--rounds N] [--cases REGEX] [--output FILE.json]
+    python benchmarks/torch_compile.py [--device cpu|cuda] [--most-bytes N] [--rounds N] [--cases REGEX]
+                                       [--output FILE.json]
 
 The programs are those of torch_peers.py, as a user writes them. On the processor a case is made smaller along its rows
-until its inputs take --most-bytes. A round times each backend once, in turn: wall time on the processor, time between
-events on a GPU, each after a call of the same that is not timed. Figures are medians; `compile_s` is the first call in a process that has compiled something else before,
-with empty caches of its own, less a later call. Results are compared with those of torch itself.
+until its inputs take --most-bytes. A round times each backend once, in order: wall time on the processor, time between
+events on a GPU, each after a call of the same that is not timed. Figures are medians; `compile_s` is the first call in
+a process that has compiled something else before, with empty caches of its own, less a later call. Results are
+compared with those of torch itself.
 """
 from __future__ import annotations
 
@@ -169,8 +172,10 @@ def main() -> None:
             continue
         row = measure(case, clock, options)
         rows.append(row)
-        print(f"{row['case']:45} eager {row.get('eager_us', math.nan):9.1f}  inductor {row.get('inductor_us', math.nan):9.1f}  "
-              f"tokamak {row.get('tokamak_us', math.nan):9.1f} us  ratio {row.get('time_ratio', math.nan):5.2f}  compile "
+        eager, default, ours, ratio = (row.get(each, math.nan)
+                                       for each in ("eager_us", "inductor_us", "tokamak_us", "time_ratio"))
+        print(f"{row['case']:45} eager {eager:9.1f}  inductor {default:9.1f}  tokamak {ours:9.1f} us  "
+              f"ratio {ratio:5.2f}  compile "
               f"{row.get('inductor_compile_s', math.nan):5.2f} {row.get('tokamak_compile_s', math.nan):5.2f} s  "
               f"error {row.get('tokamak_error', math.nan):.1e}  {' '.join(row.get('left_in_torch', []))}"
               f"{row.get('tokamak_failed', '')}", flush=True)
@@ -180,7 +185,8 @@ def main() -> None:
                "device": torch.cuda.get_device_name() if options.device == "cuda" else platform.machine(),
                "threads": torch.get_num_threads(), "torch": torch.__version__, "cases": len(rows),
                "inductor_over_tokamak": geomean([row["time_ratio"] for row in rows if "time_ratio" in row]),
-               "cold_compile_tokamak_over_inductor": geomean([row["compile_ratio"] for row in rows if "compile_ratio" in row]),
+               "cold_compile_tokamak_over_inductor":
+                   geomean([row["compile_ratio"] for row in rows if "compile_ratio" in row]),
                "largest_error": max((row["tokamak_error"] for row in rows if "tokamak_error" in row), default=None)}
     print(json.dumps(summary, indent=1))
     if options.output:
