@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -26,11 +27,13 @@ class UseIndex {
   void add(const StepUse& use, StepPoint at);
 
   /// Calls `visit` with each recorded use of the same buffer that has the mode, shares a byte with `use`, and does not
-  /// happen before the latest step of `order`. Logarithmic time for boxes that range or residues separate.
+  /// happen before the latest step of `order`. Logarithmic time for boxes that range or residues separate: returns the
+  /// number of nodes that it looked at.
   template <class Visit>
-  void forEachUnordered(const StepOrder& order, const StepUse& use, AccessMode mode, const Visit& visit) const {
+  size_t forEachUnordered(const StepOrder& order, const StepUse& use, AccessMode mode, const Visit& visit) const {
     const size_t key = keyOf(use.buffer, mode);
-    if (first_tree_[key] == first_tree_[key + 1]) return;
+    if (first_tree_[key] == first_tree_[key + 1]) return 0;
+    size_t looked_at = 0;
     const std::vector<Residues> own = residuesOf(use.box);
     for (size_t number = first_tree_[key]; number < first_tree_[key + 1]; ++number) {
       const Tree& tree = trees_[number];
@@ -38,6 +41,7 @@ class UseIndex {
       std::array<uint32_t, kMostDepth> waiting = {tree.root};
       for (size_t count = 1; count > 0;) {
         const Node& node = nodes_[waiting[--count]];
+        ++looked_at;
         const bool is_over = node.latest == 0 || (tree.is_stream && order.isBeforeLatest({tree.executor, node.latest}));
         if (is_over || !mayMeet(node, tree, use.box, wanted, own)) continue;
         if (node.right != 0) {
@@ -52,6 +56,7 @@ class UseIndex {
         }
       }
     }
+    return looked_at;
   }
 
  private:
