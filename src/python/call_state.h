@@ -36,6 +36,8 @@ class CallState {
 
   /// Before the first tensor of a call.
   void begin();
+  /// Whether some work has failed since begin().
+  bool isSpent() const { return device_.raiseCount().load() != raises_; }
   /// Work of the call goes to this stream of a GPU.
   void adopt(void* stream);
   /// The tensor over the array, in its place. Errors: Bind.

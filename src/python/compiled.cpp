@@ -72,6 +72,10 @@ bool isExpanded(const OutputLayout& layout) {
   return false;
 }
 
+bool liesAs(const Tensor& tensor, const OutputLayout& layout) {
+  return std::ranges::equal(tensor.sizes(), layout.sizes) && std::ranges::equal(tensor.strides(), layout.strides);
+}
+
 }  // namespace
 
 CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& device, const CompileOptions& options) {
@@ -91,12 +95,18 @@ Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device)
       place_(opened_->place()),
       source_(std::move(source)),
       inputs_(executorOf(source_.program).program().inputs()) {
-  input_tensors_ = tensorPlacesOf(inputs_).size();
+  const HostIrEvaluator& evaluator = executorOf(source_.program).evaluator();
+  for (Val* input : inputs_) {
+    if (const Scalar* scalar = asScalar(input))
+      key_scalars_.push_back(evaluator.isParameter(*scalar) ? nullptr : scalar);
+  }
+  input_tensors_ = inputs_.size() - key_scalars_.size();
   given_outputs_ = source_.program.outputNames().size();
 }
 
-void LastCall::note(const std::shared_ptr<const KnownLayouts>& layouts) {
+void LastCall::note(const std::shared_ptr<const KnownLayouts>& layouts, std::span<const ScalarValue> scalars) {
   const std::lock_guard lock(mutex_);
+  scalars_.assign(scalars.begin(), scalars.end());
   if (layouts_ == layouts) return;
   layouts_ = layouts;
   inputs_.reset();
@@ -110,7 +120,13 @@ void LastCall::note(std::vector<Argument> inputs) {
 
 std::optional<std::vector<Argument>> LastCall::inputs() {
   const std::lock_guard lock(mutex_);
-  return layouts_ != nullptr ? layouts_->inputs : inputs_;
+  if (layouts_ == nullptr) return inputs_;
+  std::vector<Argument> inputs = layouts_->inputs;
+  size_t scalars = 0;
+  for (Argument& each : inputs) {
+    if (std::holds_alternative<ScalarValue>(each.value())) each = scalars_[scalars++];
+  }
+  return inputs;
 }
 
 // A state for the time of a call; after an error it goes, as what failed may stick to its stream.
@@ -198,11 +214,10 @@ std::vector<Argument> Compiled::argumentsOf(const CallState& state) const {
   return arguments;
 }
 
-// Integers may be sizes.
 const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   for (const Tensor& input : state.inputs) addToKey(input, state.key);
-  for (const ScalarValue& scalar : state.scalars) {
-    if (!std::holds_alternative<double>(scalar)) state.key.push_back(asInt(scalar));
+  for (size_t i = 0; i < state.scalars.size(); ++i) {
+    if (key_scalars_[i] != nullptr) addToKey(*key_scalars_[i], state.scalars[i], state.key);
   }
   if (state.layouts != nullptr && state.layouts->key == state.key) return *state.layouts;
   state.layouts = knownLayouts(state.key);
@@ -228,12 +243,15 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
 }
 
 nb::object Compiled::tryExecute(nb::handle inputs, nb::handle out, LastCall& last) {
-  const MeasuredCall measured(source_.program);
+  MeasuredCall measured(source_.program);
   const nb::object given = tupleOf(inputs);  // holds on to the arrays
   const nb::object written = out.is_none() ? nb::object() : tupleOf(out);
   Lease lease(*this);
   nb::object outputs = tryExecuteWith(lease.state(), given, written);
-  if (!outputs.is_none()) last.note(lease.state().layouts);
+  if (outputs.is_none())
+    measured.forget();
+  else
+    last.note(lease.state().layouts, lease.state().scalars);
   lease.giveBack();
   return outputs;
 }
@@ -262,6 +280,7 @@ nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle wri
                                        : state.type != nullptr || (input_tensors_ > 0 && canMakeNumPyArrays());
   if (!layouts.is_plain || !fits) return nb::none();
   nb::object outputs = created(PyList_New(count));
+  bool lies_as_known = true;
   for (size_t i = 0; i < given_outputs_; ++i) {
     const auto at = static_cast<Py_ssize_t>(i);
     ArrayView lain;
@@ -274,8 +293,18 @@ nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle wri
     const auto describe = [&] { return fmt::format("while taking output {}", i); };
     const ErrorNote note(describe);
     state.put(lain, state.outputs[i]);
+    lies_as_known &= liesAs(state.outputs[i], layouts.outputs[i]);
   }
+  if (!lies_as_known) prepareForOutputs(state);
   return outputs;
+}
+
+// Outputs that lie otherwise than those of the program's own have plans of their own.
+void Compiled::prepareForOutputs(const CallState& state) {
+  std::vector<RunValue> values;
+  for (const Argument& each : argumentsOf(state)) values.push_back(each.value());
+  const Unlocked unlocked;
+  executorOf(source_.program).sharedPlanFor(values, state.outputs, watchedPrepare());
 }
 
 void Compiled::runWith(CallState& state) {
@@ -492,6 +521,7 @@ void BoundCall::run() {
     lock.lock();
   }
   const MeasuredCall measured(compiled_.source_.program);
+  if (state_.isSpent()) compiled_.tryBind(state_, inputs_, outputs_);
   if (!compiled_.is_on_processor_) compiled_.tryAdopt(state_);
   compiled_.runWith(state_);
 }

@@ -33,7 +33,8 @@ class Compiled;
 /// Thread safety: any threads may use it.
 class LastCall {
  public:
-  void note(const std::shared_ptr<const KnownLayouts>& layouts);
+  /// A call of the fast kind, with these scalar inputs.
+  void note(const std::shared_ptr<const KnownLayouts>& layouts, std::span<const ScalarValue> scalars);
   void note(std::vector<Argument> inputs);
   /// Tensors are without their memory. Nothing before the first call.
   std::optional<std::vector<Argument>> inputs();
@@ -41,6 +42,7 @@ class LastCall {
  private:
   std::mutex mutex_;
   std::shared_ptr<const KnownLayouts> layouts_;  // of the last call, if it was of the fast kind
+  std::vector<ScalarValue> scalars_;             // of such a call
   std::optional<std::vector<Argument>> inputs_;  // else
 };
 
@@ -164,6 +166,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   bool tryTake(PyObject* inputs, CallState& state) const;
   bool tryAdopt(CallState& state) const;
   const KnownLayouts& layoutsOf(CallState& state);
+  void prepareForOutputs(const CallState& state);
   std::shared_ptr<const KnownLayouts> knownLayouts(const std::vector<int64_t>& key);
 
   nanobind::object newOutput(const CallState& state, const OutputLayout& layout, ArrayView& view) const;
@@ -175,6 +178,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   dlpack::Device place_;
   CompiledSource source_;
   std::vector<Val*> inputs_;
+  std::vector<const Scalar*> key_scalars_;  ///< by the number of the scalar input; null: plans do not depend on it
   size_t input_tensors_ = 0;
   size_t given_outputs_ = 0;
 

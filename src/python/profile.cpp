@@ -60,6 +60,11 @@ class ProfileHub final : public WorkObserver {
     calls_.push_back(&call);
   }
 
+  void leaveCall(MeasuredCall& call) {
+    const std::lock_guard lock(mutex_);
+    std::erase(calls_, &call);
+  }
+
   void endCall(MeasuredCall& call) {
     const std::lock_guard lock(mutex_);
     std::erase(calls_, &call);
@@ -125,6 +130,11 @@ void MeasuredCall::begin(const Program& program) {
 }
 
 void MeasuredCall::end() { ProfileHub::get().endCall(*this); }
+
+void MeasuredCall::leave() {
+  ProfileHub::get().leaveCall(*this);
+  program_ = nullptr;
+}
 
 void Profile::start() {
   record_.startRun();

@@ -95,6 +95,11 @@ class MeasuredCall {
     if (is_on.load(std::memory_order_relaxed)) [[unlikely]]
       begin(program);
   }
+  /// It was no call.
+  void forget() {
+    if (program_ != nullptr) [[unlikely]]
+      leave();
+  }
   MeasuredCall(const MeasuredCall&) = delete;
   MeasuredCall& operator=(const MeasuredCall&) = delete;
   ~MeasuredCall() {
@@ -106,6 +111,7 @@ class MeasuredCall {
   friend class ProfileHub;
   void begin(const Program& program);
   void end();
+  void leave();
 
   static std::atomic<bool> is_on;
 

@@ -92,6 +92,17 @@ def test_sizes_from_numbers_and_strides_change_between_calls():
         assert result.strides[0] == 4
 
 
+def test_any_number_may_decide_a_size():
+    with FusionDefinition() as fd:
+        real, whole = fd.define_scalar(dtype=DataType.Double), fd.define_scalar(dtype=DataType.Int)
+        fd.add_output(fd.ops.full([fd.ops.cast(fd.ops.floor(real), DataType.Int)], whole, DataType.Int))
+    for i in range(60):
+        rows = (i * 7) % 11 + 0.25 * (i % 4)
+        np.testing.assert_array_equal(fd.execute([rows, i])[0], np.full(int(rows), i))
+    assert len(fd.explain().new_calls) == 44  # numbers that sizes do not depend on make no plans
+    assert {each.inputs for each in fd.explain().new_calls} >= {"0, 0", "7.25, 1"}
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("size", [0, 1, 511, 100_003])
 def test_outputs_are_fresh_aligned_and_stay(dtype, size):

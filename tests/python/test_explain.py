@@ -84,7 +84,7 @@ def test_strides_and_numbers_are_told():
     assert reasons == ["first call", "input 0: its strides were (64, 1), are (1, 32)"]
     fd.execute([np.asfortranarray(A), 3])
     calls = fd.explain().new_calls
-    assert [each.reason for each in calls][2:] in ([], ["input 1: it was 2, is 3"])
+    assert len(calls) == 2  # a number that is an argument of kernels makes no plan
     assert calls[1].inputs == "f32[32, 64] with strides (1, 32), 2"
 
 

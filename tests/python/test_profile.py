@@ -122,6 +122,19 @@ def test_devices_that_are_opened_meanwhile():
     assert p.kernels[0].calls == 1
 
 
+def test_a_call_of_any_kind_is_one_call():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(x, alias_input=x)
+        fd.add_output(fd.ops.permute(x, [1, 0]) + 1, stride_order=[0, 1])
+        fd.add_output(x)
+    with tokamak.profile() as p:
+        for _ in range(3):
+            fd.execute([A.copy()])
+    calls, = p.calls
+    assert calls.calls == 3
+
+
 def test_traces(tmp_path):
     fd = softmax()
     with tokamak.profile() as p:

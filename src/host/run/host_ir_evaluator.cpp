@@ -128,7 +128,6 @@ void HostIrEvaluator::makeKey(const CallValues& call, std::vector<int64_t>& key)
   }
 }
 
-// Parameters are passed with the launches: one plan serves all values.
 bool HostIrEvaluator::isParameter(const Scalar& scalar) const {
   return parameters_ != nullptr && parameters_->contains(&scalar);
 }

@@ -114,6 +114,8 @@ class HostIrEvaluator {
   /// order. Records the plan if it is new, runs nothing. Errors: as runWithInput().
   std::vector<OutputLayout> outputLayouts(const std::vector<std::pair<Val*, RunValue>>& values,
                                           std::span<const size_t> given, const PrepareOptions& options = {});
+  /// Whether an input is passed with the launches: calls with other values of it replay the same plan.
+  bool isParameter(const Scalar& scalar) const;
   /// Whether no call is under way: it would be destroyed without waiting.
   bool isIdle() const { return contexts_.isIdle(); }
   /// Never waits for a call.
@@ -123,7 +125,6 @@ class HostIrEvaluator {
   void requireGivenWritten(const CallValues& call, const StatementRunner& runner,
                            std::span<void* const> addresses) const;
   void makeKey(const CallValues& call, std::vector<int64_t>& key) const;
-  bool isParameter(const Scalar& scalar) const;
   std::shared_ptr<Plan> knownPlan(const std::vector<int64_t>& key);
   std::shared_ptr<Plan> findPlan(const CallValues& call, std::vector<int64_t>& key, const PrepareOptions& options);
   size_t inputNumberOf(size_t tensor) const;
