@@ -103,6 +103,14 @@ def test_scalars_are_constants_or_arrays_without_axes():
     close(jax.vmap(lambda s: call(SCALED, x, s))(jnp.arange(3.0)), [jnp.arange(3.0)[:, None, None] * x])
 
 
+def test_a_number_that_decides_a_size_is_a_constant():
+    fd = define(lambda fd, s: fd.ops.full([fd.ops.cast(s, DataType.Int)], 1.5, FLOAT), (None, DataType.Double))
+    assert jax.jit(lambda: call(fd, 3.0)[0])().tolist() == [1.5] * 3
+    for given in (jax.jit(lambda s: call(fd, s)), lambda s: call(fd, s)):
+        with pytest.raises(tokamak.BindError, match="the size of axis 0 of output 0 depends on an array"):
+            given(jnp.float32(3))
+
+
 def test_seeds_change_without_a_new_trace():
     fd = define(lambda fd, x, seed: fd.ops.uniform(0.0, 1.0, [fd.ops.size(x, 0)], rng_seed=seed, rng_offset=0),
                 (1, FLOAT), (None, DataType.Int))

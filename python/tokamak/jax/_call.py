@@ -227,13 +227,14 @@ def _jax_type(dtype, i):
 def _outputs(definition, place, operands, numbers):
     """The type and the sizes of each output."""
     scalars = [made for made in definition._inputs if not isinstance(made, Tensor)]
+    outputs = _outputs_without(definition, operands, numbers) if any(kind == _OPERAND for kind, _ in numbers) else None
     if all(kind != _OPERAND or made.dtype in _FLOATS for (kind, _), made in zip(numbers, scalars)):
         arrays = [(made.dtype.value, list(each.shape)) for made, each in zip(definition._inputs, operands)
                   if isinstance(made, Tensor)]
         program = definition._compiled_row_major(place, operands)
         layouts = program.layouts_for(arrays, [_number(*each) if each[0] != _OPERAND else 0.0 for each in numbers])
         return [(DataType(layout[4]), tuple(layout[5])) for layout in layouts]
-    return _outputs_without(definition, operands, numbers)
+    return outputs
 
 
 def _outputs_without(definition, operands, numbers):
