@@ -309,6 +309,8 @@ def test_vmap_calls_one_after_the_other():
     x, y, w = torch.randn(3, 4, 8), torch.randn(4, 8), torch.randn(8)
     close(torch.vmap(SUMS, (0, None))(x, y), tuple(torch.stack(each) for each in zip(*(sums(each, y) for each in x))))
     close(torch.vmap(RMS, (1, None))(x, w), rms(x, w).transpose(0, 1).contiguous())
+    none = x[:0]
+    close(torch.vmap(SUMS, (0, None))(none, y), tuple(each.new_empty(0, *each.shape) for each in sums(x[0], y)))
     with pytest.raises(NotImplementedError, match="updates its inputs, and is not there under torch.vmap"):
         torch.vmap(op(updating()))(x, x)
 

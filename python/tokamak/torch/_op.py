@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -32,10 +33,10 @@ def op(program: FusionDefinition | Fused, name: str | None = None, *,
     as many as its annotation `tuple[Tensor, Tensor]` says. `name`: "tokamak::name" or "name", in torch.ops; one that is
     registered again replaces the former, as torch does. Without one, each has its own.
 
-    Outputs are contiguous, in memory of their own; inputs lie as the definition says. Those that it updates are written,
-    as the operator's schema says. `backward` makes it differentiable: a program, or a function of torch, that takes the arguments, then a
-    gradient for each output with fractions, and gives one for each tensor with fractions; what is given back is torch's
-    CustomOpDef, whose register_autograd() takes other rules. Any threads may call it."""
+    Outputs are contiguous, in memory of their own; inputs lie as the definition says. Those that it updates are
+    written, as the operator's schema says. `backward` makes it differentiable: a program, or a function of torch, that
+    takes the arguments, then a gradient for each output with fractions, and gives one for each tensor with fractions;
+    what is given back is torch's CustomOpDef, whose register_autograd() takes other rules. Any threads may call it."""
     if isinstance(program, Fused):
         made = _FusedOperator(program)
     elif isinstance(program, FusionDefinition):
@@ -125,7 +126,7 @@ class _FusedOperator:
     def __init__(self, fused, kinds=None):
         """`kinds`: of the first arguments of a backward, which gives any number of tensors."""
         self._fused = fused
-        self._programs = {}  # by entry
+        self._programs = weakref.WeakKeyDictionary()  # by entry, which the function may forget
         self.name = re.sub(r"\W", "_", fused._name, flags=re.ASCII).lstrip("_") or "function"
         signature = inspect.signature(fused._function)
         parameters = list(signature.parameters.values())
@@ -320,6 +321,12 @@ def _vmap_of(registered, made):
         if made.mutated:
             raise NotImplementedError(f"tokamak.torch.op: {registered._qualname} updates its inputs, and is not there "
                                       "under torch.vmap; legal are operators that give what they compute")
+        if info.batch_size == 0:
+            empty = made.fake(*(each if dim is None else each.new_empty(each.shape[:dim] + each.shape[dim + 1:])
+                                for each, dim in zip(args, dims)))
+            if isinstance(empty, torch.Tensor):
+                return empty.new_empty((0, *empty.shape)), 0
+            return tuple(each.new_empty((0, *each.shape)) for each in empty), (0,) * len(empty)
         calls = []
         for i in range(info.batch_size):
             calls.append(registered(*(each if dim is None else each.select(dim, i) for each, dim in zip(args, dims))))
@@ -342,8 +349,8 @@ def _register_backward(registered, backward):
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         wanted = [isinstance(each, torch.Tensor) and each.is_floating_point() for each in inputs]
         if len(made) != sum(wanted):
-            raise TypeError(f"tokamak.torch.op: backward of {registered._qualname} gives {len(made)} gradients; legal is one for each "
-                            f"of the {sum(wanted)} tensors with fractions")
+            raise TypeError(f"tokamak.torch.op: backward of {registered._qualname} gives {len(made)} gradients; legal "
+                            f"is one for each of the {sum(wanted)} tensors with fractions")
         given = iter(made)
         return tuple(next(given) if each else None for each in wanted)
 
