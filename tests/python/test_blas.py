@@ -120,3 +120,32 @@ def test_numpys_wheel_has_one():
 def test_a_file_is_a_text():
     with pytest.raises(TypeError, match="words are of type str; this one is a int"):
         _blas._tokamak.offer_open_blas(3)
+
+
+FAKE = """
+#include <stdint.h>
+void openblas_set_num_threads(int count) {}
+char* openblas_get_config(void) { return "OpenBLAS 0.0 USE64BITINT fake"; }
+#define GEMM(name, T) void name(int order, int ta, int tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, \\
+    int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) { \\
+  for (int64_t i = 0; i < m; ++i) \\
+    for (int64_t j = 0; j < n; ++j) { \\
+      T sum = 0; \\
+      for (int64_t l = 0; l < k; ++l) \\
+        sum += (ta == 112 ? a[l * lda + i] : a[i * lda + l]) * (tb == 112 ? b[j * ldb + l] : b[l * ldb + j]); \\
+      c[i * ldc + j] = alpha * sum + (beta != 0 ? beta * c[i * ldc + j] : 0); \\
+    } \\
+}
+GEMM(cblas_sgemm, float)
+GEMM(cblas_dgemm, double)
+"""
+
+
+def test_a_build_with_wide_sizes_says_so_in_its_configuration(tmp_path):
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", tmp_path / "fake.so", "-"], input=FAKE, text=True,
+                   check=True)
+    (tmp_path / "product.fusion").write_text(PRODUCT)
+    done = ran("from tokamak.__main__ import main; main()", "run", tmp_path / "product.fusion", "--check",
+               TOKAMAK_OPENBLAS=str(tmp_path / "fake.so"))
+    assert (done.returncode, done.stderr) == (0, "") and "check y: ok" in done.stdout
+    assert f"USE64BITINT fake, {tmp_path}/fake.so" in info(TOKAMAK_OPENBLAS=str(tmp_path / "fake.so"))

@@ -103,10 +103,11 @@ bool OpenBlas::take(const std::string& name, Instance instance) {
   sgemm_ = function("cblas_sgemm");
   dgemm_ = function("cblas_dgemm");
   if (sgemm_ == nullptr || dgemm_ == nullptr) return false;
-  has_wide_sizes_ = *naming->suffix != '\0';
   // Blocks are shared out by the caller, so that results do not depend on how many threads there are.
   reinterpret_cast<void (*)(int)>(function("openblas_set_num_threads"))(1);
-  description_ = fmt::format("{}, {}", reinterpret_cast<const char* (*)()>(function("openblas_get_config"))(), file);
+  const std::string config = reinterpret_cast<const char* (*)()>(function("openblas_get_config"))();
+  has_wide_sizes_ = *naming->suffix != '\0' || config.find("USE64BITINT") != std::string::npos;
+  description_ = fmt::format("{}, {}", config, file);
   return true;
 }
 
