@@ -1,6 +1,7 @@
 #include "host/lower/stream_axis.h"
 
 #include "base/require.h"
+#include "ir/rfactor_chain.h"
 
 namespace tokamak {
 
@@ -60,6 +61,10 @@ std::optional<StreamAxis> findStreamAxis(const TensorView& tensor) {
     marked = axis;
   }
   if (marked == nullptr) return std::nullopt;
+  TK_REQUIRE(!isRfactorPart(tensor) && !rfactorChainOf(tensor), HostProgram,
+             "Stream on {}: it belongs to a reduction that rfactor has cut, whose parts one kernel computes; leave "
+             "rfactor out, and mark the reduction",
+             describeAxis(tensor, *marked));
   const StreamAxis result = resolve(tensor, *marked);
   TK_REQUIRE(!marked->isReduction() && !result.logical->isReduction(), HostProgram,
              "Stream on {}: it is a reduction axis; its iterations would all write the same elements",

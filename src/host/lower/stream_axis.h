@@ -22,7 +22,8 @@ struct StreamAxis {
 };
 
 /// The Stream axis of `tensor`'s loop domain, if it has one. Errors: HostProgram for two of them, for a reduction axis,
-/// for an inner part of a split (its indices are not consecutive), and for splits of merged axes.
+/// for an inner part of a split (its indices are not consecutive), for splits of merged axes, and for a reduction that
+/// rfactor has cut.
 std::optional<StreamAxis> findStreamAxis(const TensorView& tensor);
 
 }  // namespace tokamak

@@ -35,6 +35,18 @@ const Refusal kRefusals[] = {
      "parallelize(T1, axis=1, type=Stream) }",
      "host program: Stream on axis 1 (rStream{( ceilDiv(i2, 4) )}) of T1: it is a reduction axis; its iterations would "
      "all write the same elements"},
+    {"part_of_a_reduction_that_is_cut",
+     "fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[0]) } schedule { split(T1, axis=0, factor=4) T2 = "
+     "rfactor(T1, "
+     "axes=[0]) parallelize(T2, axis=2, type=Stream) parallelize(T1, axis=1, type=Stream) }",
+     "host program: Stream on axis 2 (iStream{i2}) of T2: it belongs to a reduction that rfactor has cut, whose parts "
+     "one kernel computes; leave rfactor out, and mark the reduction"},
+    {"end_of_a_reduction_that_is_cut",
+     "fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[0]) } schedule { split(T1, axis=0, factor=1) T2 = "
+     "rfactor(T1, "
+     "axes=[0]) parallelize(T1, axis=1, type=Stream) }",
+     "host program: Stream on axis 1 (iStream{i2}) of T1: it belongs to a reduction that rfactor has cut, whose parts "
+     "one kernel computes; leave rfactor out, and mark the reduction"},
     {"input_that_is_summed",
      "fusion f(T0: f32[i0, i2]) -> T1 { T1 = sum(T0, axes=[0]) } schedule { parallelize(T0, axis=0, type=Stream) }",
      "host program: Stream on axis 0 (iStream{i0}) of T0: it is an input, and no stream loop runs along this axis of "
