@@ -1,12 +1,19 @@
 #include "kernel/interpreter/lane_scalars.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/require.h"
 
 namespace tokamak {
 
 namespace {
+
+// What index arithmetic has no rule for: functions, and whatever comes of numbers that are not whole.
+bool isOfHost(const Scalar& scalar) {
+  return scalar.op() == ScalarOp::Function ||
+         std::ranges::any_of(scalar.operands(), [](const Scalar* operand) { return isFloatingType(operand->dtype()); });
+}
 
 int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -51,6 +58,14 @@ LaneScalars::Entry& LaneScalars::entryOf(Scalar& scalar) {
   std::vector<Entry*> operands;  // (pointers to a map's entries stay valid)
   for (Scalar* operand : scalar.operands()) operands.push_back(&entryOf(*operand));
   entry.operands = std::move(operands);
+  const auto isFixed = [](const Entry* operand) { return operand->is_fixed; };
+  if (isOfHost(scalar) && std::ranges::all_of(entry.operands, isFixed)) {
+    const std::optional<ScalarValue> value = evaluate(scalar, *bindings_);
+    TK_CHECK(value.has_value(), "{} has no value in the kernel", toString(scalar));
+    std::ranges::fill(entry.values, asInt(*value));
+    entry.is_fixed = true;
+    entry.may_be_wide = isWide(asInt(*value));
+  }
   return entry;
 }
 
