@@ -52,6 +52,23 @@ Fields cloneOperands(const Expr& expr, Cloner& cloner) {
   return fields;
 }
 
+// Definitions may count axes from the end; ops have the numbers that were meant.
+std::string axisProblem(const Expr& expr) {
+  for (const Field& field : fieldsOf(expr)) {
+    if (field.relation != AxisRelation::Number && field.relation != AxisRelation::Numbers &&
+        field.relation != AxisRelation::Permutation)
+      continue;
+    std::vector<int64_t> numbers;
+    if (const auto* number = std::get_if<int64_t>(&field.value)) numbers = {*number};
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&field.value)) numbers = *list;
+    for (const int64_t number : numbers) {
+      if (number < 0)
+        return fmt::format("{} has the axis {} in {}; axes are counted from 0", callName(expr), number, field.name);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string describeVal(const Val* val) {
@@ -83,6 +100,7 @@ TypeRuleChecker::TypeRuleChecker(ShapeMatch match)
 TypeRuleChecker::~TypeRuleChecker() = default;
 
 std::string TypeRuleChecker::problemOf(const Expr& expr) {
+  if (std::string problem = axisProblem(expr); !problem.empty()) return problem;
   const auto isTransformed = [](const TensorView* tensor) {
     return !tensor->domain().root.empty() ||
            std::ranges::any_of(tensor->logical(), [](const IterDomain* axis) { return axis->isRFactor(); });

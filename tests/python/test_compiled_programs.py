@@ -260,6 +260,19 @@ def test_what_cannot_be_bound_is_refused(inputs):
         tokamak.compile(softmax()).bind(inputs)
 
 
+def test_axes_in_texts_are_counted_from_0():
+    with FusionDefinition() as fd:
+        x, i = fd.define_tensor([-1, -1], contiguity=True), fd.define_tensor([-1, -1], dtype=DataType.Int)
+        for each in (fd.ops.cat([x, x], 1), fd.ops.flip(x, 1), fd.ops.take_along_axis(x, i, 1), fd.ops.permute(x, [1, 0])):
+            fd.add_output(each)
+    text = tokamak.compile(fd, makes_kernels=False).host_text()
+    for old, new in ((", 1 )", ", -1 )"), ("axes = {1}", "axes = {-1}"), ("axis = 1 )", "axis = -1 )"),
+                     ("order={1, 0}", "order={-1, 0}")):
+        assert text.count(old) == 1, text
+        with pytest.raises(tokamak.Error, match="has the axis -1 in (axis|axes|order); axes are counted from 0"):
+            tokamak.compile(text.replace(old, new), makes_kernels=False)
+
+
 # --- the interpreter ---
 
 
@@ -271,6 +284,19 @@ def test_the_interpreter_is_a_device():
     fd = softmax()
     np.testing.assert_allclose(fd.execute([x], device="interpreter")[0], softmax_of(x), rtol=1e-5)
     np.testing.assert_allclose(fd.execute([x])[0], softmax_of(x), rtol=1e-5)
+
+
+def test_the_interpreter_knows_sizes_that_the_host_computes():
+    with FusionDefinition() as fd:
+        real, x = fd.define_scalar(dtype=DataType.Double), fd.define_tensor([-1], contiguity=True)
+        width = fd.ops.cast(fd.ops.mul(real, 2.0), DataType.Int)
+        fd.add_output(fd.ops.pad(x, [width, fd.ops.cast(fd.ops.floor(real), DataType.Int)]))
+        fd.add_output(fd.ops.reshape(x, [4, fd.ops.div(x.size(0), 4)]))
+    x = numbers(8)
+    for device in ("cpu", "interpreter"):
+        padded, shaped = fd.execute([2.6, x], device=device)
+        np.testing.assert_array_equal(padded, np.pad(x, (5, 2)))
+        np.testing.assert_array_equal(shaped, x.reshape(4, 2))
 
 
 # --- exported programs ---
