@@ -22,7 +22,7 @@ execute_process(COMMAND ${nanobind_path} ${Python_EXECUTABLE} -c "import numpy; 
 
 set(package ${PROJECT_BINARY_DIR}/python/tokamak)
 file(GLOB PYTHON_MODULE_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cpp)
-nanobind_add_module(tokamak_python NB_STATIC STABLE_ABI ${PYTHON_MODULE_SOURCES})
+nanobind_add_module(tokamak_python NB_STATIC STABLE_ABI NOMINSIZE ${PYTHON_MODULE_SOURCES})
 set_target_properties(tokamak_python PROPERTIES OUTPUT_NAME _tokamak LIBRARY_OUTPUT_DIRECTORY ${package})
 # Of the library nothing but the module's entry shows: another module may bring another version of it.
 target_link_libraries(tokamak_python PRIVATE tokamak_commands)
