@@ -328,8 +328,8 @@ std::vector<OutputLayout> Compiled::outputLayoutsFor(const std::vector<AbstractA
       continue;
     }
     const AbstractArray& array = arrays[tensors++];
-    std::vector<int64_t> strides(array.sizes.size());
-    fillRowMajorStrides(array.sizes, strides);
+    std::vector<int64_t> strides = array.strides.value_or(std::vector<int64_t>(array.sizes.size()));
+    if (!array.strides) fillRowMajorStrides(array.sizes, strides);
     const auto describe = [&] { return fmt::format("while taking input {}", arguments.size()); };
     const ErrorNote note(describe);
     const Tensor tensor =

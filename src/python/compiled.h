@@ -103,6 +103,7 @@ struct NewCall {
 struct AbstractArray {
   DataType dtype = DataType::F32;
   std::vector<int64_t> sizes;
+  std::optional<std::vector<int64_t>> strides = std::nullopt;  ///< in elements; nothing: row-major
 };
 
 /// Thread safety: any threads may call it side by side. Functions are called with the interpreter's lock, and let go of
@@ -135,7 +136,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   /// without one. Errors: Bind for what is no input of the program.
   std::unique_ptr<PythonCall> call(const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
 
-  /// How the outputs of a call with row-major arrays and these numbers would lie; what it needs is compiled.
+  /// How the outputs of a call with such arrays and these numbers would lie; what it needs is compiled.
   /// Errors: Bind for other numbers of inputs; those of Program::outputLayouts().
   std::vector<OutputLayout> outputLayoutsFor(const std::vector<AbstractArray>& arrays,
                                              const std::vector<ScalarValue>& numbers);

@@ -241,14 +241,15 @@ void prepare(Compiled& compiled, const nb::dict& told) {
   compiled.program().prepare(sizes, watchedPrepare());
 }
 
-// Arrays are pairs of a type and sizes.
+// Arrays are a type, sizes and, unless they are row-major, strides in elements.
 nb::list layoutsFor(Compiled& compiled, const nb::list& arrays, const nb::list& numbers) {
   std::vector<AbstractArray> described;
   for (const nb::handle each : arrays) {
     const auto name = nb::cast<std::string>(each[0]);
     const auto dtype = dataTypeFromName(name);
     TK_REQUIRE(dtype, Definition, "'{}' is no type", name);
-    described.push_back({*dtype, nb::cast<std::vector<int64_t>>(each[1])});
+    AbstractArray& array = described.emplace_back(AbstractArray{*dtype, nb::cast<std::vector<int64_t>>(each[1])});
+    if (nb::len(each) > 2) array.strides = nb::cast<std::vector<int64_t>>(each[2]);
   }
   std::vector<ScalarValue> given;
   for (const nb::handle each : numbers) {

@@ -246,6 +246,23 @@ def test_operators_that_samples_do_not_come_to():
     assert used | SAMPLED >= set(_aten.ROWS), sorted(set(_aten.ROWS) - used - SAMPLED)
 
 
+def test_values_that_samples_do_not_have():
+    x = torch.tensor([float("nan"), -2.0, -0.0, 0.0, 3.0])
+    same = torch.compile(lambda x: (x.sign(), x.sin()), backend="tokamak")(x)
+    assert same[0].tolist() == x.sign().tolist() and not same[0].signbit()[2]
+    logs = torch.compile(lambda x: x.logsumexp(1) * 2, backend="tokamak", dynamic=True)
+    for columns in (3, 0, 4):
+        x = torch.randn(4, columns)
+        close(logs(x), x.logsumexp(1) * 2)
+
+
+def test_negatives_that_are_not_in_memory():
+    for function, x in ((lambda c: c.conj().imag * 2, torch.tensor([1 + 2j, 3 - 4j])),
+                        (lambda x: (torch._neg_view(x) * 2).exp(), torch.tensor([1.0, 2.0])),
+                        (lambda x: (x * 2).exp(), torch._neg_view(torch.tensor([1.0, 2.0])))):
+        close(torch.compile(function, backend="tokamak")(x), function(x))
+
+
 # --- sizes ---
 
 def test_sizes_are_symbols():

@@ -305,6 +305,45 @@ def test_export_keeps_the_operator():
         close(exported.module()(x, x), sums(x, x)[0] + 1)
 
 
+def test_tensors_of_any_layout_are_told_to_torch():
+    @fuse
+    def double(x):
+        return x * 2
+
+    doubled = op(double, "layouts")
+    for x in (torch.randn(3, 5).t(), torch.randn(4, 6)[::2, ::3], torch.randn(5, 1).expand(5, 3)):
+        close(doubled(x), x * 2)
+        torch.library.opcheck(doubled, (x,))
+        close(torch.compile(doubled, fullgraph=True, backend="aot_eager")(x), x * 2)
+
+
+def test_tensors_are_of_one_device():
+    @fuse
+    def add(x, y):
+        return x + y
+
+    added = op(add, "devices")
+    with pytest.raises(tokamak.BindError, match="the tensors are on (cpu and meta|meta and cpu); legal are tensors of"):
+        added(torch.ones(4), torch.ones(4, device="meta"))
+    assert added(torch.ones(4, device="meta"), torch.ones(4, device="meta")).device.type == "meta"
+
+
+def test_export_says_which_sizes_a_branch_takes():
+    @fuse
+    def branchy(x):
+        return x * 2 if x.shape[0] > 3 else x * 3
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return branched(x)
+
+    branched, x = op(branchy, "branchy"), torch.ones(5, 3)
+    n = torch.export.Dim("n", min=4, max=64)
+    assert torch.export.export(Module(), (x,), dynamic_shapes=({0: n},)).module()(torch.ones(6, 3))[0, 0] == 2
+    with pytest.raises(Exception, match="Not all values of n"):
+        torch.export.export(Module(), (x,), dynamic_shapes=({0: torch.export.Dim("n", min=2, max=64)},))
+
+
 def test_vmap_calls_one_after_the_other():
     x, y, w = torch.randn(3, 4, 8), torch.randn(4, 8), torch.randn(8)
     close(torch.vmap(SUMS, (0, None))(x, y), tuple(torch.stack(each) for each in zip(*(sums(each, y) for each in x))))

@@ -36,7 +36,7 @@ def _same(names, functions=tnp):
 # --- element by element ---
 
 _same("""abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc erfinv exp exp2 expm1 floor isinf isnan lgamma log
-log10 log1p log2 neg=negative reciprocal relu round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc silu signbit
+log10 log1p log2 neg=negative reciprocal relu round rsqrt sigmoid sin sinh sqrt tan tanh trunc silu signbit
 logical_not bitwise_not=bitwise_invert
 atan2 maximum minimum fmax=fmax fmin=fmin
 mul.Tensor=multiply mul.Scalar=multiply eq.Tensor=equal eq.Scalar=equal ne.Tensor=not_equal ne.Scalar=not_equal
@@ -46,6 +46,11 @@ bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwis
 bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar
 pow.Tensor_Scalar pow.Tensor_Tensor pow.Scalar remainder.Tensor remainder.Scalar hypot copysign.Tensor
 fmod.Tensor fmod.Scalar""")
+
+
+@row("sign.default")
+def _sign(self):  # of NaN 0, and of -0.0 0.0
+    return tnp.where(tnp.greater(self, 0), 1, tnp.where(tnp.less(self, 0), -1, 0))
 
 
 @row("add.Tensor", "add.Scalar")
@@ -289,9 +294,12 @@ def _var_mean(self, dim=None, correction=None, keepdim=False):
 
 @row("logsumexp.default")
 def _logsumexp(self, dim, keepdim=False):
-    largest = tnp.max(self, _dims(self, dim), keepdims=True)
+    dims = _dims(self, dim)
+    if 0 in self.shape:
+        return tnp.log(tnp.sum(tnp.exp(self), dims, keepdims=keepdim))
+    largest = tnp.max(self, dims, keepdims=True)
     largest = tnp.where(tnp.isinf(largest), 0, largest)
-    result = tnp.log(tnp.sum(tnp.exp(self - largest), _dims(self, dim), keepdims=True)) + largest
+    result = tnp.log(tnp.sum(tnp.exp(self - largest), dims, keepdims=True)) + largest
     return result if keepdim or self.ndim == 0 else tnp.reshape(result, _without(self.shape, dim))
 
 

@@ -250,7 +250,7 @@ class _Owning:
         self._require(inputs)
         if all(type(size) is int for each in inputs for size in _numbers_of(each)):
             self._prepare(inputs, tensors)
-        device = tensors[0].device if tensors else "cpu"
+        device = self._device_of(tensors)
         with definition._lock:
             known = _tokamak.SymbolicSizes(definition._native)
             for made, each in zip(definition._inputs, inputs):
@@ -260,11 +260,19 @@ class _Owning:
                     known.bind_number(made._value, each)
             for value, number in guards:
                 guarded = self._evaluated(known, value, inputs)
-                if not _is_same(guarded, number):
+                if not _is_same(bool(guarded) if isinstance(guarded, torch.SymBool) else guarded, number):
                     raise _tokamak.BindError(f"{definition._name}: sizes do not give {number} as in the first call")
             shapes = [[self._evaluated(known, size, inputs) for size in sizes] for sizes in self._sizes]
         return [torch.empty(shape, dtype=library_type(output.dtype, "torch"), device=device)
                 for shape, output in zip(shapes, definition._outputs)]
+
+    def _device_of(self, tensors):
+        # (A number of the host goes with tensors of a GPU.)
+        devices = {each.device for each in tensors if each.ndim or each.device.type != "cpu"}
+        if len(devices) > 1:
+            raise _tokamak.BindError(f"{self.definition._name}: the tensors are on {' and '.join(map(str, devices))}; "
+                                     "legal are tensors of one device")
+        return devices.pop() if devices else torch.device("cpu")
 
     def _evaluated(self, known, value, inputs):
         number = known.evaluate(value)
@@ -286,12 +294,12 @@ class _Owning:
 
     def _prepare(self, inputs, tensors):
         """Compiles for these sizes, and finds what is wrong with them, where the device is there."""
-        devices = {each.device for each in tensors}
-        device = devices.pop() if len(devices) == 1 else torch.device("meta")
+        device = self._device_of(tensors)
         if device.type != "cpu" and not (device.type == "cuda" and torch.cuda.is_available()):
             return
         place = (CPU, 0) if device.type == "cpu" else (CUDA, device.index or 0)
-        arrays = [(made.dtype.value, [int(size) for size in each.shape] if isinstance(each, torch.Tensor) else [])
+        arrays = [(made.dtype.value, *([int(number) for number in numbers] for numbers in (
+                      (each.shape, each.stride()) if isinstance(each, torch.Tensor) else ([], []))))
                   for made, each in zip(self.definition._inputs, inputs) if isinstance(made, Tensor)]
         numbers = [each for made, each in zip(self.definition._inputs, inputs) if not isinstance(made, Tensor)]
         self.definition._compiled_row_major(place, inputs).layouts_for(arrays, numbers)

@@ -94,6 +94,8 @@ class _Support(OperatorSupportBase):
                 return f"{each.dtype} is no type of tokamak's"
             if each.layout is not torch.strided:
                 return f"{each.layout} is no layout of tokamak's"
+            if each.is_neg():
+                return "its elements are the negatives of those in memory"
         return None
 
 
