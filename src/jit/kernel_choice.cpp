@@ -14,12 +14,12 @@
 
 namespace tokamak {
 
-namespace {
-
 void collectSymbols(Scalar& scalar, std::set<Scalar*, ById>& into) {
   if (scalar.isSymbol()) into.insert(&scalar);
   for (Scalar* operand : scalar.operands()) collectSymbols(*operand, into);
 }
+
+namespace {
 
 // Where the symbols of extents stand: in an axis with others inside of it, in a tensor's only axis, in an inner axis.
 struct SymbolPlaces {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@
 #include "ir/fusion.h"
 
 namespace tokamak {
+
+/// Adds the symbols in a scalar.
+void collectSymbols(Scalar& scalar, std::set<Scalar*, ById>& into);
 
 /// What a kernel knows of the size that a symbol stands for.
 struct ExtentChoice {

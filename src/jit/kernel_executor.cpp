@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -124,20 +125,36 @@ KernelShape KernelExecutor::shapeOf(std::span<const OperandDesc> operands,
                                     std::span<const std::optional<ScalarValue>> values) {
   const std::vector<bool> is_open = openSymbols(values);
   KernelShape shape = chooser_.choose(operands, values, is_open);
-  // Registers hold outer sums, as many as there are.
-  if (!chooser_.isScheduled() && !shapedFor(shape).rows->partialOuterReductions().empty())
-    shape = chooser_.choose(operands, values);
-  if (options_.open_symbols == nullptr) return shape;
+  bool has_sums = false;
+  if (!chooser_.isScheduled()) {
+    const Shaped& shaped = shapedFor(shape);
+    has_sums = !shaped.rows->partialOuterReductions().empty();
+    if (has_sums) shape = chooser_.choose(operands, values, withoutColumns(is_open, shaped));
+  }
+  const bool is_for_ranges = options_.open_symbols != nullptr;
   for (size_t i = 0; i < is_open.size(); ++i) {
+    const bool is_constant = shape.extents[i].form == ExtentChoice::Form::Constant;
     TK_REQUIRE(
-        !is_open[i] || shape.extents[i].form != ExtentChoice::Form::Constant, Unsupported,
+        !is_for_ranges || !is_open[i] || !is_constant, Unsupported,
         "{}: the extent {} has to be a constant of the kernel, as registers hold the sums along it; it cannot be "
         "a range",
         name(), symbols_[i]->name());
-    // Divisors of this value are not those of others.
-    if (is_open[i]) shape.extents[i] = {};
+    // Divisors of this value are not those of others, and the places of partial sums are simplest without.
+    if (is_open[i] && !is_constant && (is_for_ranges || has_sums)) shape.extents[i] = {};
   }
   return shape;
+}
+
+// Registers hold outer sums, one for each column: how many there are is a constant.
+std::vector<bool> KernelExecutor::withoutColumns(std::vector<bool> is_open, const Shaped& shaped) {
+  std::set<Scalar*, ById> columns;
+  for (const auto& [tensor, sums] : shaped.rows->partialOuterReductions()) {
+    for (Scalar* extent : sums.columns) collectSymbols(*extent, columns);
+  }
+  for (const ShapedProgram::Symbol& symbol : shaped.program.symbols) {
+    if (!is_open.empty() && columns.contains(symbol.to)) is_open[symbol.from] = false;
+  }
+  return is_open;
 }
 
 ScalarBindings KernelExecutor::sizesOf(std::span<const std::optional<ScalarValue>> values) const {

@@ -81,6 +81,7 @@ class KernelExecutor final : public ProgramKernels {
                                              std::span<const std::optional<ScalarValue>> values);
   ScalarBindings sizesOf(std::span<const std::optional<ScalarValue>> values) const;
   /// Per symbol of the program, whether this value of it is no constant.
+  static std::vector<bool> withoutColumns(std::vector<bool> is_open, const Shaped& shaped);
   std::vector<bool> openSymbols(std::span<const std::optional<ScalarValue>> values);
   KernelShape shapeOf(std::span<const OperandDesc> operands, std::span<const std::optional<ScalarValue>> values);
   const Shaped& shapedFor(const KernelShape& shape);

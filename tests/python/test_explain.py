@@ -88,6 +88,25 @@ def test_strides_and_numbers_are_told():
     assert calls[1].inputs == "f32[32, 64] with strides (1, 32), 2"
 
 
+@pytest.mark.parametrize("device", ["cpu", "interpreter"])
+def test_rows_of_partial_sums_stop_making_kernels(device):
+    with FusionDefinition() as fd:
+        given = fd.define_tensor([-1, -1], contiguity=True)
+        y = fd.ops.softmax(fd.ops.cos(given) * 19, 1)
+        fd.add_output(y)
+        fd.add_output(fd.ops.sum(y * given, 0))
+    program = tokamak.compile(fd, device)
+    for rows in (5, 6, 7, 8, 9, 2, 1, 0, 3, 33, 129, 12):
+        x = np.random.default_rng(rows).standard_normal((rows, 24))
+        e = np.exp(19 * np.cos(x))
+        e /= e.sum(1, keepdims=True)
+        y, sums = program(x.astype(np.float32))
+        np.testing.assert_allclose(y, e, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(sums, (e * x).sum(0), rtol=1e-4, atol=1e-4)
+    segment = program.explain([x.astype(np.float32)]).segments[0]
+    assert segment.kind == "inner_outer_persistent" and len(segment.kernels[0].compilations) <= 6
+
+
 def test_compilations_are_those_of_all_sizes():
     with FusionDefinition() as fd:
         x = fd.define_tensor([-1, -1], contiguity=True)
