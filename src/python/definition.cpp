@@ -13,6 +13,7 @@
 #include "define/operand.h"
 #include "define/shapes.h"
 #include "graph/infer_stride_order.h"
+#include "host/lower/stream_axis.h"
 #include "ir/text/names.h"
 #include "schedule/commands.h"
 
@@ -39,6 +40,26 @@ std::vector<size_t> axesInMemory(const std::vector<int64_t>& stride_order, size_
     axes[rank - 1 - static_cast<size_t>(order)] = i;
   }
   return axes;
+}
+
+using ParallelTypes = std::vector<std::pair<IterDomain*, ParallelType>>;
+
+ParallelTypes parallelTypesOf(const Fusion& fusion) {
+  ParallelTypes types;
+  for (const TensorView* tensor : fusion.allTensors()) {
+    for (IterDomain* axis : tensor->loop()) types.emplace_back(axis, axis->parallelType());
+  }
+  return types;
+}
+
+// What streams cannot deal out is refused where it is marked, and nothing is marked then. Errors: Schedule.
+void requireLegalStreams(const Fusion& fusion, const ParallelTypes& before) {
+  try {
+    for (const TensorView* tensor : fusion.allTensors()) findStreamAxis(*tensor);
+  } catch (const Error& error) {
+    for (const auto& [axis, type] : before) axis->parallelize(type);
+    TK_RAISE(Schedule, "parallelize: {}", error.message());
+  }
 }
 
 }  // namespace
@@ -146,8 +167,10 @@ TensorView* Definition::scheduledTensor(const Value& value) {
 }
 
 std::optional<Value> Definition::command(const std::string& name, const std::vector<CallArgument>& arguments) {
-  TensorView* const made =
-      scheduleCommands().apply(*schedule().fusion, {.name = name, .arguments = arguments, .text = name});
+  Fusion& fusion = *schedule().fusion;
+  const ParallelTypes before = parallelTypesOf(fusion);
+  TensorView* const made = scheduleCommands().apply(fusion, {.name = name, .arguments = arguments, .text = name});
+  if (name.starts_with("parallelize")) requireLegalStreams(fusion, before);
   if (made == nullptr) return std::nullopt;
   return handle(made, scheduled_->fusion);
 }

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import tokamak
-from tokamak import CacheOp, DataType, FusionDefinition, LoadStoreOpType, MemoryType, ParallelType
+from tokamak import CacheOp, DataType, FusionDefinition, LoadStoreOpType, MemoryType, ParallelType, ScheduleError
 
 
 class Scheduled(FusionDefinition):
@@ -110,13 +110,13 @@ def test_a_reduction_in_two_steps(inner):
 def test_a_definition_in_a_with_is_scheduled_behind_it():
     with FusionDefinition() as fd:
         x, total, result = pointwise(fd)
-        with pytest.raises(tokamak.ScheduleError, match="Attempting to use a SchedOperators Op prior to definition!"):
+        with pytest.raises(ScheduleError, match="Attempting to use a SchedOperators Op prior to definition!"):
             fd.sched.merge(result, 0)
     blocks_and_threads(fd.sched, x, total, result)
     assert "BIDx" in fd.sched.to_string(result) and "BIDx" in fd.sched.to_string(total)
     x = np.ones((3, 50), np.float32)
     np.testing.assert_array_equal(fd.execute([x, -x])[0], np.zeros((3, 50)))
-    with pytest.raises(tokamak.ScheduleError, match="Fusion Schedule is already found!"):
+    with pytest.raises(ScheduleError, match="Fusion Schedule is already found!"):
         fd.sched.merge(result, 0)
 
 
@@ -131,7 +131,7 @@ def test_a_schedule_that_failed_begins_anew():
     x = np.ones((3, 50), np.float32)
     with pytest.raises(KeyError):
         fd.execute([x, x])
-    with pytest.raises(tokamak.ScheduleError):  # merges twice what has one loop by then
+    with pytest.raises(ScheduleError):  # merges twice what has one loop by then
         fd.execute([x, x])
     np.testing.assert_array_equal(fd.execute([x, x])[0], x + x)
 
@@ -154,12 +154,12 @@ def test_tensors_of_a_schedule_that_is_gone_are_refused():
 
 
 REFUSED = {
-    "an axis that is not there": (tokamak.ScheduleError, "axis", lambda s, x, t, r: s.split(r, 5, 2)),
-    "a factor of zero": (tokamak.ScheduleError, "factor", lambda s, x, t, r: s.split(r, 0, 0)),
-    "merging the last axis": (tokamak.ScheduleError, "merge", lambda s, x, t, r: s.merge(r, 1)),
-    "an axis twice": (tokamak.ScheduleError, "twice", lambda s, x, t, r: s.reorder(r, {0: 1, 1: 1})),
-    "an axis beyond": (tokamak.ScheduleError, "2 loops", lambda s, x, t, r: s.reorder(r, {0: 2})),
-    "rfactor without a reduction": (tokamak.ScheduleError, "rfactor", lambda s, x, t, r: s.rfactor(r, [0])),
+    "an axis that is not there": (ScheduleError, "axis", lambda s, x, t, r: s.split(r, 5, 2)),
+    "a factor of zero": (ScheduleError, "factor", lambda s, x, t, r: s.split(r, 0, 0)),
+    "merging the last axis": (ScheduleError, "merge", lambda s, x, t, r: s.merge(r, 1)),
+    "an axis twice": (ScheduleError, "twice", lambda s, x, t, r: s.reorder(r, {0: 1, 1: 1})),
+    "an axis beyond": (ScheduleError, "2 loops", lambda s, x, t, r: s.reorder(r, {0: 2})),
+    "rfactor without a reduction": (ScheduleError, "rfactor", lambda s, x, t, r: s.rfactor(r, [0])),
     "no tensor": (TypeError, "Tensor", lambda s, x, t, r: s.split(3, 0, 2)),
     "a factor that is a tensor": (TypeError, "int", lambda s, x, t, r: s.split(r, 0, x)),
     "a type by its name": (TypeError, "ParallelType", lambda s, x, t, r: s.parallelize(r, 0, "BIDx")),
@@ -168,16 +168,16 @@ REFUSED = {
                               lambda s, x, t, r: s.cache_after(x, LoadStoreOpType.cp_async)),
     "meshes": (NotImplementedError, "mesh_x on an axis of i0 elements: meshes of several devices",
                lambda s, x, t, r: s.parallelize(r, 0, ParallelType.mesh_x)),
-    "an axis beyond, of a mesh": (tokamak.ScheduleError, "axis 2 of a tensor with 2 loops",
+    "an axis beyond, of a mesh": (ScheduleError, "axis 2 of a tensor with 2 loops",
                                   lambda s, x, t, r: s.parallelize(r, 2, ParallelType.mesh_y)),
     "no mesh": (TypeError, "DeviceMesh", lambda s, x, t, r: s._set_device_mesh(r, None)),
     "memory of several devices": (NotImplementedError, "MemoryType.symmetric",
                                   lambda s, x, t, r: s.set_memory_type(t, MemoryType.symmetric)),
-    "a position beyond": (tokamak.ScheduleError, "legal are -3 to 2", lambda s, x, t, r: s.inline_at(r, 3)),
-    "a position beyond the loops that count": (tokamak.ScheduleError, "position 3 of .* legal are -3 to 2",
+    "a position beyond": (ScheduleError, "legal are -3 to 2", lambda s, x, t, r: s.inline_at(r, 3)),
+    "a position beyond the loops that count": (ScheduleError, "position 3 of .* legal are -3 to 2",
                                                lambda s, x, t, r: s.parallelize_like(r, 3)),
     "an unknown name": (AttributeError, "tile", lambda s, x, t, r: s.tile(r)),
-    "a position that is too deep": (tokamak.ScheduleError, "position",
+    "a position that is too deep": (ScheduleError, "position",
                                     lambda s, x, t, r: s.inline_at(t, 3, selected_tensors=[t])),
 }
 
@@ -289,3 +289,21 @@ def test_random_commands_give_right_numbers_or_are_refused():
         expected = np.maximum(x + y, 0) if seed % 2 else x.astype(np.float64).sum(1)
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
     assert done > 100 and ran > 30
+
+
+def test_streams_are_refused_where_they_are_marked():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        y = fd.ops.sum(x, 1)
+        fd.add_output(y)
+    fd.sched.parallelize(y, 0, ParallelType.stream)
+    for axis in (1, 1):
+        with pytest.raises(ScheduleError, match="can be streamed along one axis only"):
+            fd.sched.parallelize(y, axis, ParallelType.stream)
+    with FusionDefinition() as other:
+        x = other.define_tensor([-1, -1], contiguity=True)
+        other.add_output(other.ops.sum(x, 1))
+    with pytest.raises(ScheduleError, match="it is a reduction axis; its iterations would all write the same"):
+        other.sched.parallelize(other.outputs()[0], 1, ParallelType.stream)
+    a = np.ones((2, 3), np.float32)
+    assert fd.execute([a])[0].tolist() == other.execute([a])[0].tolist() == [3, 3]
