@@ -1,7 +1,7 @@
 #include "compile/host_program.h"
 
+#include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "compile/lower_fusion.h"
@@ -16,6 +16,21 @@
 
 namespace tokamak {
 
+// Those that lie in an input's memory are updates of it.
+static MultiDeviceExecutor::Outputs outputsOf(const HostIrContainer& program) {
+  MultiDeviceExecutor::Outputs outputs;
+  const std::vector<TensorView*> inputs = tensorsOf(program.inputs());
+  for (size_t i = 0; i < program.outputs().size(); ++i) {
+    TensorView* output = program.outputs()[i];
+    const auto updated = std::ranges::find(inputs, program.resolveAlias(output));
+    if (updated != inputs.end() && *updated != output)
+      outputs.in_place.emplace_back(i, static_cast<size_t>(updated - inputs.begin()));
+    else
+      outputs.given.push_back(i);
+  }
+  return outputs;
+}
+
 Program compileHostProgram(std::string_view text, std::string_view file, Device& device,
                            const CompileOptions& options) {
   std::unique_ptr<HostIrContainer> program = parseHostProgram(text, file);
@@ -23,9 +38,7 @@ Program compileHostProgram(std::string_view text, std::string_view file, Device&
   finishHostProgram(*program, {.target = target});
   HostIrEvaluatorParams params = evaluatorParamsOf(options);
   params.segments = options.makes_kernels ? segmentModeFor(*program, target) : SegmentMode::OpByOp;
-  MultiDeviceExecutor::Outputs outputs;
-  outputs.given.resize(program->outputs().size());
-  std::iota(outputs.given.begin(), outputs.given.end(), size_t{0});
+  MultiDeviceExecutor::Outputs outputs = outputsOf(*program);
   return makeProgram(std::make_unique<MultiDeviceExecutor>(std::move(program), std::move(outputs), device, params));
 }
 

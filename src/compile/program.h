@@ -121,8 +121,8 @@ TOKAMAK_EXPORT Program compile(const Fusion& fusion, Device& device, const Compi
 
 /// A host program from its text (docs/host_text.md), with the passes that those of fusions go through: loops over
 /// streams are made, memory is allocated and let go. Its segments are kernels where each may be one; else their ops run
-/// one by one. `file`: its name in messages. Errors: Parse, with the place; HostProgram for a malformed program; those
-/// of the passes.
+/// one by one. Outputs that are aliases of inputs update these, and calls do not give them. `file`: its name in
+/// messages. Errors: Parse, with the place; HostProgram for a malformed program; those of the passes.
 TOKAMAK_EXPORT Program compileHostProgram(std::string_view text, std::string_view file, Device& device,
                                           const CompileOptions& options = {});
 
