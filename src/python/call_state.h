@@ -20,7 +20,8 @@ struct KnownLayouts {
   std::vector<int64_t> key;
   std::vector<OutputLayout> outputs;
   std::vector<Argument> inputs;  ///< of a call with this key; tensors without their memory
-  bool is_plain = true;          ///< each element of each has memory of its own
+  bool are_own = true;           ///< each has memory of its own
+  bool are_programs = true;      ///< they lie as the program's own would; else calls give outputs in full
 };
 
 /// Tensors over the arrays of the last call: an array that comes again in its place takes nothing from the heap. Its

@@ -72,6 +72,14 @@ bool isExpanded(const OutputLayout& layout) {
   return false;
 }
 
+// The same output with memory of its own for each element.
+OutputLayout inFull(const OutputLayout& layout) {
+  OutputLayout full = {.kind = layout.kind, .dtype = layout.dtype, .sizes = layout.sizes, .strides = layout.strides};
+  fillRowMajorStrides(full.sizes, full.strides);
+  full.bytes = checkedNumel(full.sizes) * sizeOf(full.dtype);
+  return full;
+}
+
 bool liesAs(const Tensor& tensor, const OutputLayout& layout) {
   return std::ranges::equal(tensor.sizes(), layout.sizes) && std::ranges::equal(tensor.strides(), layout.strides);
 }
@@ -227,14 +235,19 @@ const KnownLayouts& Compiled::layoutsOf(CallState& state) {
   const Clock::time_point start = Clock::now();
   {
     const Unlocked unlocked;
+    ++lookups_of_layouts_;
     made->outputs = source_.program.outputLayouts(arguments, watchedPrepare());
   }
   noteNewCall(argumentsOn(*device_, arguments), secondsSince(start));
   made->key = state.key;
   made->inputs = argumentsOn(*device_, arguments);
-  made->is_plain = std::ranges::all_of(made->outputs, [](const OutputLayout& each) {
-    return each.memory == OutputLayout::Memory::Own && !isExpanded(each);
-  });
+  const auto isOwn = [](const OutputLayout& each) { return each.memory == OutputLayout::Memory::Own; };
+  made->are_own = std::ranges::all_of(made->outputs, isOwn);
+  for (OutputLayout& each : made->outputs) {
+    if (!isExpanded(each)) continue;
+    each = inFull(each);
+    made->are_programs = false;
+  }
   state.layouts = made;
   const std::lock_guard lock(mutex_);
   if (layouts_.size() >= kLayoutsKept) layouts_.clear();
@@ -278,9 +291,9 @@ nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle wri
   const auto count = static_cast<Py_ssize_t>(given_outputs_);
   const bool fits = written.is_valid() ? PyTuple_Size(written.ptr()) == count
                                        : state.type != nullptr || (input_tensors_ > 0 && canMakeNumPyArrays());
-  if (!layouts.is_plain || !fits) return nb::none();
+  if (!layouts.are_own || !fits) return nb::none();
   nb::object outputs = created(PyList_New(count));
-  bool lies_as_known = true;
+  bool lies_as_known = layouts.are_programs;
   for (size_t i = 0; i < given_outputs_; ++i) {
     const auto at = static_cast<Py_ssize_t>(i);
     ArrayView lain;
@@ -462,6 +475,7 @@ std::vector<OutputLayout> PythonCall::outputLayouts() {
   std::vector<OutputLayout> layouts;
   {
     const Unlocked unlocked;
+    ++compiled_.lookups_of_layouts_;
     layouts = program.outputLayouts(arguments_, watchedPrepare());
   }
   if (program.statistics().new_calls != known)
@@ -508,7 +522,7 @@ BoundCall::BoundCall(Compiled& compiled, nb::handle inputs, nb::handle out)
   TK_REQUIRE(
       !made.is_none(), Unsupported,
       "{} cannot be bound to these inputs and outputs: legal are as many arrays and numbers as it has inputs, of "
-      "NumPy or torch, on its device, and outputs whose elements have memory of their own; call it instead",
+      "NumPy or torch, on its device, and as many such arrays as it has outputs, which are no views; call it instead",
       compiled.source_.program.name());
   outputs_ = tupleOf(made);
 }

@@ -1,6 +1,7 @@
 // Compiled: a program that Python calls with arrays.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -129,6 +130,8 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   double secondsToLower() const { return source_.seconds_to_lower; }
   /// The calls that had to make a plan, oldest first, up to 64 of them.
   std::vector<NewCall> newCalls();
+  /// Of all calls, how many found the plan of an earlier one.
+  int64_t knownCalls() const { return source_.program.statistics().known_calls - lookups_of_layouts_.load(); }
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 
@@ -187,6 +190,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   std::vector<std::unique_ptr<CallState>> idle_;
   std::shared_ptr<Stream> stream_;  ///< of calls of any kind
   std::map<std::vector<int64_t>, std::shared_ptr<const KnownLayouts>> layouts_;
+  std::atomic<int64_t> lookups_of_layouts_ = 0;  ///< of calls that look once more when they run
   std::vector<NewCall> new_calls_;
   std::vector<std::vector<Argument>> known_calls_;  ///< their inputs
 };
@@ -197,7 +201,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
 class BoundCall {
  public:
   /// `out`: as for Compiled::tryExecute(). Prepares, and runs nothing. Errors: Unsupported for arrays that cannot be
-  /// bound: of libraries without a table, and outputs with elements that share memory.
+  /// bound: of libraries without a table; for outputs that are views.
   BoundCall(Compiled& compiled, nanobind::handle inputs, nanobind::handle out);
 
   /// Errors: those of Program::runInto().

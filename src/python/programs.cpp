@@ -211,7 +211,7 @@ nb::dict statisticsOf(Compiled& compiled) {
   nb::dict told;
   told["plans"] = now.plans;
   told["plan_bytes"] = now.plan_bytes;
-  told["known_calls"] = now.known_calls;
+  told["known_calls"] = compiled.knownCalls();
   told["new_calls"] = now.new_calls;
   told["forgotten"] = now.forgotten;
   told["contexts"] = now.contexts;
