@@ -307,3 +307,40 @@ def test_streams_are_refused_where_they_are_marked():
         other.sched.parallelize(other.outputs()[0], 1, ParallelType.stream)
     a = np.ones((2, 3), np.float32)
     assert fd.execute([a])[0].tolist() == other.execute([a])[0].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("first", range(0, 240, 40))
+def test_random_schedules_with_streams_are_right_or_refused(first):
+    ran = 0
+    for seed in range(first, first + 40):
+        random = np.random.default_rng(seed)
+        rank = int(random.integers(2, 4))
+        reduced = sorted(random.choice(rank, int(random.integers(1, rank)), replace=False).tolist())
+        with FusionDefinition() as fd:
+            x = fd.define_tensor([-1] * rank, contiguity=True)
+            y = fd.ops.sum(x, reduced)
+            z = fd.ops.neg(y)
+            fd.add_output(z if random.integers(2) else y)
+        tensors = [y, z]
+        commands = [lambda t, axis: fd.sched.split(t, axis, int(random.integers(1, 4))),
+                    lambda t, axis: tensors.append(fd.sched.rfactor(t, [axis])),
+                    lambda t, axis: fd.sched.parallelize(t, axis, ParallelType.stream),
+                    lambda t, axis: fd.sched.merge(t, axis)]
+        for _ in range(int(random.integers(2, 8))):
+            try:
+                commands[random.choice(4, p=[0.3, 0.3, 0.3, 0.1])](tensors[random.integers(len(tensors))],
+                                                                  int(random.integers(0, 5)))
+            except (ScheduleError, IndexError, tokamak.Error):
+                continue
+        for sizes in (random.integers(1, 7, rank), random.integers(0, 9, rank)):
+            a = random.standard_normal(sizes, np.float32)
+            try:
+                result, = fd.execute([a], device="interpreter")
+            except tokamak.Error as error:
+                assert error.code in ("schedule", "host program", "unsupported"), (seed, str(error))
+                continue
+            wanted = a.astype(np.float64).sum(tuple(reduced))
+            wanted = -wanted if fd.outputs()[0] is z else wanted
+            np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5, err_msg=f"seed {seed}")
+            ran += 1
+    assert ran > 20

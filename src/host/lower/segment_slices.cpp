@@ -52,6 +52,9 @@ std::optional<std::string> findCutAxes(const Fusion& segment, std::span<const in
   for (auto expr = exprs.rbegin(); expr != exprs.rend(); ++expr) {
     const AxisMap map(**expr);
     const auto found = axes.find(map.rule().result);
+    if (found != axes.end() && !found->first->domain().root.empty())
+      return fmt::format("{} is a part of a reduction that rfactor has cut, which a kernel computes whole",
+                         toString(*found->first));
     if (found != axes.end() && map.dependsOnPosition(found->second)) {
       return fmt::format("{} depends on positions along axis {} of {}; stream its ops one by one", callName(**expr),
                          found->second, toString(*map.rule().result));
