@@ -169,6 +169,8 @@ void HazardTracker::settleAllocation(const Buffer& buffer, TrackedMemory& memory
 // this one, for writes and for reads.
 void HazardTracker::collect(const TrackedMemory& memory, const TrackedAccess& access, const Stream* stream,
                             const CallPoint* own, Waits& waits) {
+  const auto isWrite = [](const TrackedMemory::Entry& entry) { return entry.access == MemoryAccess::Write; };
+  if (access.access == MemoryAccess::Read && std::ranges::none_of(memory.entries, isWrite)) return;
   uint64_t after_write = 0;
   uint64_t after_read = 0;
   for (const TrackedMemory::Entry& entry : memory.entries) {
@@ -204,10 +206,15 @@ void HazardTracker::insert(TrackedMemory& memory, const TrackedAccess& access, u
   });
   if (is_written_here) return;  // the same call writes it
   if (access.access == MemoryAccess::Write) access.buffer->is_written_by_calls_ = true;
+  TrackedMemory::Entry entry = {
+      .begin = access.begin, .end = access.end, .number = number, .access = access.access, .point = point};
+  if (memory.entries.size() == 1 && isStoodFor(memory.entries.front())) {  // as in call after call
+    memory.entries.front() = std::move(entry);
+    return;
+  }
   std::erase_if(memory.entries, isStoodFor);
   if (memory.entries.size() >= memory.limit) compact(memory);
-  memory.entries.push_back(
-      {.begin = access.begin, .end = access.end, .number = number, .access = access.access, .point = point});
+  memory.entries.push_back(std::move(entry));
 }
 
 // On one stream a later read stands for an earlier one, over the bytes of both. A write's point tells whether its bytes

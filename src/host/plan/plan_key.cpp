@@ -19,16 +19,10 @@ uint64_t hashOfKey(std::span<const int64_t> key) {
 }
 
 void addToKey(const Tensor& tensor, std::vector<int64_t>& key) {
-  const size_t at = key.size();
-  const auto rank = static_cast<size_t>(tensor.rank());
-  key.resize(at + 1 + 2 * rank);
-  int64_t* to = key.data() + at;
-  *to++ = static_cast<int64_t>(tensor.dtype()) | static_cast<int64_t>(tensor.kind()) << 8 | tensor.rank() << 16 |
-          alignmentOf(tensor) << 24;
-  for (size_t i = 0; i < rank; ++i) {
-    to[i] = tensor.sizes()[i];
-    to[rank + i] = tensor.strides()[i];
-  }
+  key.push_back(static_cast<int64_t>(tensor.dtype()) | static_cast<int64_t>(tensor.kind()) << 8 | tensor.rank() << 16 |
+                alignmentOf(tensor) << 24);
+  for (const int64_t size : tensor.sizes()) key.push_back(size);
+  for (const int64_t stride : tensor.strides()) key.push_back(stride);
 }
 
 void addToKey(const Scalar& scalar, const ScalarValue& value, std::vector<int64_t>& key) {

@@ -32,9 +32,16 @@ ByteRange rangeOf(const Tensor& tensor) {
   return range;
 }
 
+bool areApart(const Buffer& a, const Buffer& b) {
+  const auto* const first = static_cast<const std::byte*>(a.address());
+  const auto* const second = static_cast<const std::byte*>(b.address());
+  return first + a.bytes() <= second || second + b.bytes() <= first;
+}
+
 }  // namespace
 
 bool sharesBytes(const Tensor& a, const Tensor& b) {
+  if (areApart(*a.buffer(), *b.buffer())) return false;
   if (a.numel() == 0 || b.numel() == 0) return false;
   const ByteRange first = rangeOf(a), second = rangeOf(b);
   if (first.end <= second.begin || second.end <= first.begin) return false;
