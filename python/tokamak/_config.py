@@ -6,7 +6,8 @@ import contextvars
 import dataclasses
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import types
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._arguments import flag, integer, shown
@@ -109,26 +110,67 @@ OPTIONS = {each.name: each for each in (
 
 
 class _Context:
-    """What some contexts say together: values and who said them. `parts` is known per context, with the number of the
-    process' own changes. A task that was begun in a block may go on when the block has ended: then `outer` counts."""
+    """What one block says: values and who said them. A task that was begun in a block may go on when the block has
+    ended, and blocks may end in any order: those around it that are open count. `parts` is known with the number of the
+    process' own changes and that of the open blocks, which become fewer alone."""
 
-    def __init__(self, values: Mapping[str, tuple[Any, str]], outer: _Context | None) -> None:
+    def __init__(self, values: Mapping[str, tuple[Any, str]], outer: _Context | None, owner: object) -> None:
         self.values = values
         self.outer = outer
+        self.owner = owner
         self.is_open = True
-        self.parts: dict[str, tuple[int, tuple[tuple[str, Any], ...]]] = {}
+        self.parts: dict[str, tuple[int, int, tuple[tuple[str, Any], ...]]] = {}
 
 
-_NONE = _Context({}, None)
+_NONE = _Context({}, None, None)  # around all others, and always open
 _in_context: contextvars.ContextVar[_Context] = contextvars.ContextVar("tokamak_config", default=_NONE)
 
 
-def _current() -> _Context:
-    """The innermost context of this thread, or task, whose block has not ended."""
-    context = _in_context.get()
+def _innermost_open(context: _Context) -> _Context:
     while not context.is_open:
+        assert context.outer is not None
         context = context.outer
     return context
+
+
+def _open_contexts() -> list[_Context]:
+    """Those of this thread, or task, whose blocks have not ended, the innermost first. Closed ones between them are
+    forgotten."""
+    contexts = [_innermost_open(_in_context.get())]
+    while (outer := contexts[-1].outer) is not None:
+        contexts[-1].outer = outer = _innermost_open(outer)
+        contexts.append(outer)
+    return contexts
+
+
+class _Block(contextlib.ContextDecorator, contextlib.AbstractContextManager[None]):
+    """A context of config: it may be entered several times, one after the other, nested and by several threads."""
+
+    def __init__(self, config: Config, values: Mapping[str, tuple[Any, str]]) -> None:
+        self._config = config
+        self._values = values
+        self._entered: list[_Context] = []
+
+    def __enter__(self) -> None:
+        context = _Context(self._values, _innermost_open(_in_context.get()), self)
+        self._entered.append(context)
+        _in_context.set(context)
+        self._config._change(1)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: types.TracebackType | None) -> None:
+        # The generator that has entered it may end in another task, which does not know the context.
+        known = [each for each in _open_contexts() if each.owner is self] or self._entered[::-1]
+        if not known:
+            raise RuntimeError("config: a context is left that is not entered")
+        known[0].is_open = False
+        self._entered.remove(known[0])
+        _in_context.set(_innermost_open(_in_context.get()))
+        self._config._change(-1)
+
+
+def _unknown(name):
+    return f"config has no option {shown(name)}; legal are {', '.join(OPTIONS)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,8 +190,12 @@ class Settings(tuple):
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Any:
-        """The setting of a name, or of a number."""
-        return next(each for each in self if each.name == key) if isinstance(key, str) else super().__getitem__(key)
+        """The setting of a name, or of a number. Raises KeyError for a name that is none."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        if key not in OPTIONS:
+            raise KeyError(_unknown(key))
+        return next(each for each in self if each.name == key)
 
     def __repr__(self) -> str:
         return table([["option", "value", "from", "environment", "meaning"],
@@ -163,12 +209,13 @@ class Config:
 
         with tokamak.config(num_threads=1):        # on this thread, and in this task, inside the block
             fd.execute(inputs)
-        tokamak.config.set(progress=False)         # for the process
+        tokamak.config.set(progress=False)         # for the process; config.progress = False is the same
         TOKAMAK_NUM_THREADS=1 python script.py     # by the environment
         print(tokamak.config.show())               # what counts here, and who said so
 
-    The innermost context wins over the process, that over the environment, that over the default. Programs are
-    made anew where an option that they are made with is another one. Any thread may use it.
+    The innermost context wins over the process, that over the environment, that over the default. A context may be
+    entered again. `config.num_threads` is what counts here; a name that is no option raises AttributeError. Programs
+    are made anew where an option that they are made with is another one. Any thread may use it.
     """
 
     def __init__(self) -> None:
@@ -182,29 +229,32 @@ class Config:
     def __call__(self, **options: Any) -> contextlib.AbstractContextManager[None]:
         """A context in which these options count. Raises TypeError for a name that is none, TypeError and ValueError
         for a value that is not legal, ValueError for an option that is the process' own."""
-        return self._context({name: self._legal(name, value, "context") for name, value in options.items()}, "context")
+        return _Block(self, {name: (self._legal(name, value, "context"), "context") for name, value in options.items()})
 
-    @contextlib.contextmanager
-    def _context(self, values: Mapping[str, Any], source: str) -> Iterator[None]:
-        outer = _current()
-        context = _Context({**outer.values, **{name: (each, source) for name, each in values.items()}}, outer)
-        token = _in_context.set(context)
-        try:
-            self._change(1)
-            try:
-                yield
-            finally:
-                context.is_open = False
-                self._change(-1)
-        finally:
-            _in_context.reset(token)
+    def __getattr__(self, name: str) -> Any:
+        """What an option is, here and now. Raises AttributeError for a name that is none."""
+        if name not in OPTIONS:
+            raise AttributeError(_unknown(name))
+        return self.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """set() of one option. Raises AttributeError for a name that is none."""
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        elif name in OPTIONS:
+            self.set(**{name: value})
+        else:
+            raise AttributeError(_unknown(name))
+
+    def __dir__(self) -> Iterable[str]:
+        return [*super().__dir__(), *OPTIONS]
 
     def as_arguments(self, options: Mapping[str, Any]) -> contextlib.AbstractContextManager[None]:
         """The same for the options of one call. Raises TypeError for what is no mapping."""
         if not isinstance(options, Mapping):
             raise TypeError(f"options: a dictionary of options of tokamak.config is legal, not {shown(options)}")
-        return self._context({name: self._legal(name, value, "argument") for name, value in options.items()},
-                             "argument")
+        return _Block(self, {name: (self._legal(name, value, "argument"), "argument")
+                             for name, value in options.items()})
 
     def set(self, **options: Any) -> None:
         """These options count for the process from now on; None: as the environment says again. Those that the library
@@ -246,13 +296,14 @@ class Config:
 
     def part(self, part: str) -> tuple[tuple[str, Any], ...]:
         """The options of a part that are not the defaults, by the library's names. Looks into the environment once."""
-        parts, changes = _current().parts, self._changes
+        contexts, changes = _open_contexts(), self._changes
+        parts = contexts[0].parts
         known = parts.get(part)
-        if known is None or known[0] != changes:
+        if known is None or known[:2] != (changes, len(contexts)):
             settings = [(option, self._setting(option).value) for option in OPTIONS.values() if option.part == part]
-            known = parts[part] = changes, tuple((option.native or option.name, value) for option, value in settings
-                                                 if value != option.default)
-        return known[1]
+            known = parts[part] = changes, len(contexts), tuple(
+                (option.native or option.name, value) for option, value in settings if value != option.default)
+        return known[2]
 
     @property
     def is_in_contexts(self) -> bool:
@@ -277,7 +328,7 @@ class Config:
 
     def _known(self, name: str) -> _Option:
         if name not in OPTIONS:
-            raise TypeError(f"config has no option {shown(name)}; legal are {', '.join(OPTIONS)}")
+            raise TypeError(_unknown(name))
         return OPTIONS[name]
 
     def _legal(self, name: str, value: Any, where: str) -> Any:
@@ -290,13 +341,13 @@ class Config:
     def _setting(self, option: _Option) -> Setting:
         value, source = option.default, "default"
         text = os.environ.get(option.variable)
-        if text is not None and (text or not option.is_of_process):
+        if text:  # an empty one is none
             value, source = self._from_environment(option, text), "environment"
         if option.name in self._of_process:
             value, source = self._of_process[option.name], "process"
-        values = _current().values
-        if option.name in values:
-            value, source = values[option.name]
+        said = next((each.values[option.name] for each in _open_contexts() if option.name in each.values), None)
+        if said is not None:
+            value, source = said
         return Setting(option.name, value, source, option.variable, option.meaning)
 
     def _from_environment(self, option: _Option, text: str) -> Any:

@@ -226,3 +226,93 @@ def test_contexts_come_and_go_while_definitions_are_made():
     enter(None)
     maker.join()
     assert raised == [] and not config.is_in_contexts
+
+
+def test_options_are_attributes():
+    config.num_threads = 1
+    assert (config.num_threads, config.show()["num_threads"].source) == (1, "process")
+    assert config.part("device") == (("threads", 1),)
+    with config(num_threads=2):
+        assert config.num_threads == 2
+    config.num_threads = None
+    assert config.num_threads == 0 and "num_threads" in dir(config)
+    with pytest.raises(AttributeError, match="config has no option 'threads'; legal are num_threads, kernels"):
+        config.threads = 1
+    with pytest.raises(AttributeError, match="config has no option 'threads'; legal are num_threads, kernels"):
+        config.threads
+    with pytest.raises(ValueError, match="config: num_threads is -1"):
+        config.num_threads = -1
+    with pytest.raises(AttributeError, match="config has no option 'set'"):
+        config.set = 1
+    with pytest.raises(KeyError, match="config has no option 'threads'; legal are num_threads, kernels"):
+        config.show()["threads"]
+
+
+def test_an_empty_variable_is_none(monkeypatch):
+    for each in config.show():
+        monkeypatch.setenv(each.variable, "")
+    assert {each.source for each in config.show()} == {"default"}
+
+
+def test_a_context_may_be_entered_again():
+    one = config(num_threads=1)
+    for _ in range(2):
+        with one:
+            assert config.num_threads == 1
+            with config(num_threads=2):
+                with one, one:
+                    assert config.num_threads == 1
+                assert config.num_threads == 2
+            assert config.num_threads == 1
+        assert config.num_threads == 0
+    with pytest.raises(RuntimeError, match="a context is left that is not entered"):
+        one.__exit__(None, None, None)
+    assert one(config.get)("num_threads") == 1 and not config.is_in_contexts
+
+
+def test_one_context_on_several_threads():
+    one, left, seen = config(num_threads=1), threading.Event(), []
+
+    def work():
+        with one:
+            left.wait(10)
+            seen.append(config.num_threads)
+        seen.append(config.num_threads)
+
+    thread = threading.Thread(target=work)
+    with one:
+        thread.start()
+    assert config.num_threads == 0
+    left.set()
+    thread.join()
+    assert seen == [1, 0] and not config.is_in_contexts
+
+
+def test_contexts_are_left_in_any_order():
+    outer, inner = config(num_threads=1, streams=2), config(num_threads=2)
+    outer.__enter__()
+    inner.__enter__()
+    assert config.part("compile") == (("streams", 2),) and config.part("device") == (("threads", 2),)
+    outer.__exit__(None, None, None)
+    assert config.part("compile") == () and config.part("device") == (("threads", 2),)
+    assert config.num_threads == 2 and config.streams == 4
+    inner.__exit__(None, None, None)
+    assert config.num_threads == 0 and not config.is_in_contexts
+
+
+def test_generators_that_end_in_turn_keep_no_contexts():
+    def block(threads):
+        with config(num_threads=threads):
+            yield config.num_threads
+
+    last = block(1)
+    next(last)
+    for threads in range(2, 2000):
+        following = block(threads)
+        assert next(following) == threads
+        last.close()
+        last = following
+    assert config.num_threads == 1999
+    ended = contextvars.copy_context()
+    ended.run(last.close)  # in another context than the one that has entered it
+    assert config.num_threads == 0 and not config.is_in_contexts
