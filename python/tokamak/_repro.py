@@ -4,6 +4,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import threading
 from typing import Any
 
 from ._arguments import shown
@@ -12,8 +13,14 @@ from ._config import config
 from ._devices import CPU, CUDA
 from ._types import BYTES, NUMPY_NAMES, data_type_of
 
-# What no caller is to blame for.
-_OURS = frozenset(("internal", "compile", "race", "device", "host_program", "host program", "io"))
+# What no caller is to blame for. A host program that cannot be made comes of the schedule that the caller wrote.
+_OURS = frozenset(("internal", "compile", "race", "device", "io"))
+
+MOST_SCRIPTS = 16  # that errors of one process write
+
+_lock = threading.Lock()
+_written: set[str] = set()  # the scripts of errors
+_is_limit_told = False
 
 _ARRAYS = '''
 
@@ -162,14 +169,31 @@ def _as_numpy(np, array):
 
 
 def note_on(error: BaseException, write_script: Any) -> None:
-    """Adds to an error of the library where the script is that repeats its call. What goes wrong meanwhile is told
-    there, too, and raises nothing."""
-    try:
-        path = write_script()
-    except Exception as problem:  # the error that matters is the other one
-        error.add_note(f"tokamak: no script could be written that repeats the call ({problem})")
-        return
+    """Adds to an error of the library where the script is that repeats its call: of at most MOST_SCRIPTS, after which
+    one error says so. What goes wrong meanwhile is told there, too, and raises nothing."""
+    global _is_limit_told
+    with _lock:
+        if len(_written) >= MOST_SCRIPTS:
+            if not _is_limit_told:
+                _is_limit_told = True
+                error.add_note(f"tokamak: no script repeats this call: {MOST_SCRIPTS} were written by this process, "
+                               "which is the most; repro_script_for(inputs) gives one.")
+            return
+        try:
+            path = write_script()
+        except Exception as problem:  # the error that matters is the other one
+            error.add_note(f"tokamak: no script could be written that repeats the call ({problem})")
+            return
+        _written.add(path)
     error.add_note(f"tokamak: {path} repeats the call. TOKAMAK_REPRO=off writes no such scripts, "
                    "TOKAMAK_REPRO_INPUTS=on the inputs' values, too (see tokamak.config).")
 
 
+def _begin_in_child():
+    global _lock, _is_limit_told
+    _lock = threading.Lock()
+    _written.clear()
+    _is_limit_told = False
+
+
+os.register_at_fork(after_in_child=_begin_in_child)

@@ -12,9 +12,16 @@ import pytest
 
 import tokamak
 import tokamak.numpy as tnp
-from tokamak import DataType, FusionDefinition, MemoryType, ParallelType, SchedulerType, config, definition, fuse
+from tokamak import (
+    DataType, FusionDefinition, MemoryType, ParallelType, SchedulerType, _repro, config, definition, fuse)
 
 A = np.random.default_rng(0).random((6, 8), np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _no_scripts_yet(monkeypatch):
+    monkeypatch.setattr(_repro, "_written", set())
+    monkeypatch.setattr(_repro, "_is_limit_told", False)
 
 
 def run(text, tmp_path, **environment):
@@ -138,6 +145,7 @@ def test_a_kind_of_kernel_is_in_it(tmp_path):
 
 @pytest.mark.parametrize("code, is_noted", [("internal", True), ("compile", True), ("race", True), ("device", True),
                                             ("bind", False), ("definition", False), ("unsupported", False),
+                                            ("host program", False),
                                             ("out of memory", False), ("cancelled", False)])
 def test_failures_of_the_library_write_one(tmp_path, monkeypatch, code, is_noted):
     monkeypatch.setattr(definition, "program_for", broken(code))
@@ -172,6 +180,30 @@ def test_a_script_that_cannot_be_written_is_told(tmp_path, monkeypatch):
     with config(repro_folder=folder), pytest.raises(tokamak.Error, match="it broke") as caught:
         doubled().execute([A])
     assert "no script could be written" in caught.value.__notes__[0]
+
+
+def test_a_process_writes_few_and_says_so_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(definition, "program_for", broken("internal"))
+    notes = []
+    with config(repro_folder=str(tmp_path), repro_inputs=True):
+        for rows in range(1, _repro.MOST_SCRIPTS + 4):
+            with pytest.raises(tokamak.Error) as caught:
+                doubled().execute([np.ones((rows, 3), np.float32)])
+            notes.append(getattr(caught.value, "__notes__", []))
+    assert len(list(tmp_path.glob("*.py"))) == len(list(tmp_path.glob("*.npz"))) == _repro.MOST_SCRIPTS == 16
+    assert all("repeats the call" in each for each, in notes[:16])
+    assert "no script repeats this call: 16 were written by this process" in notes[16][0]
+    assert notes[17:] == [[], []]
+
+
+def test_a_stream_mark_that_is_none_writes_none(tmp_path):
+    with FusionDefinition() as fd:
+        y = fd.ops.sum(fd.define_tensor([-1, -1], contiguity=True), 1)
+        fd.add_output(y)
+    fd.sched.parallelize(y, 1, ParallelType.stream)
+    with config(repro_folder=str(tmp_path)), pytest.raises(tokamak.Error) as caught:
+        fd.execute([A])
+    assert not hasattr(caught.value, "__notes__") and not list(tmp_path.iterdir())
 
 
 def test_fused_functions_fail_with_one(tmp_path, monkeypatch):
