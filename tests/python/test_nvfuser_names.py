@@ -3,6 +3,8 @@ import inspect
 import math
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -501,3 +503,31 @@ def test_attention_refuses_what_it_cannot():
         fd.ops.sdpfa_fwd(y, y, y, is_causal=fd.define_scalar(DataType.Bool))
     with pytest.raises(TypeError, match="is_causal: True and False"):
         fd.ops.sdpfa_fwd(y, y, y, is_causal="no")
+
+
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import numpy as np
+from tokamak.nvfuser import DataType, FusionDefinition
+with FusionDefinition() as fd:
+    fd.add_output(fd.ops.iota(fd.define_scalar(5), fd.define_scalar(1), fd.define_scalar(2), DataType.Int))
+result, = fd.execute([])
+assert type(result) is np.ndarray and result.tolist() == [1, 3, 5, 7, 9]
+with FusionDefinition() as fd:
+    x = fd.from_pytorch(np.zeros((4, 4), np.float32))
+    fd.add_output(fd.ops.add(x, fd.ops.uniform(0., 1., fd.ops.shape(x), dtype=DataType.Float)))
+first, second = (fd.execute([np.zeros((4, 4), np.float32)])[0] for _ in range(2))
+assert type(first) is np.ndarray and not np.array_equal(first, second)
+"""
+
+
+def test_no_framework_is_needed():
+    done = subprocess.run([sys.executable, "-B", "-c", WITHOUT_TORCH], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_torch_is_not_imported_for_the_module():
+    code = "import sys, tokamak.nvfuser; assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

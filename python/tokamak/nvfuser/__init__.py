@@ -4,7 +4,8 @@
 
 What differs from tokamak's own FusionDefinition, as such scripts rely on it: `/` of integers truncates (ops.div), calls
 without arrays give tensors of torch, torch.manual_seed() repeats random numbers that have no seed of their own, and
-tensors have the schedule commands, too. What the library lacks raises NotImplementedError by its name.
+tensors have the schedule commands, too. Without torch, these calls give arrays of NumPy, and random.seed() repeats the
+numbers. What the library lacks raises NotImplementedError by its name.
 """
 from __future__ import annotations
 

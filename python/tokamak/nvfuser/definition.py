@@ -1,6 +1,8 @@
 """FusionDefinition as scripts for nvFuser expect it."""
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
@@ -10,6 +12,11 @@ from .enums import CommunicatorBackend
 from .tensors import TensorView
 from .validation import get_val_tolerances
 from .views import Fusion, FusionExecutorCache, KernelExecutor
+
+
+def _has_torch():
+    """Whether torch is installed; it is imported when a call needs it."""
+    return sys.modules["torch"] is not None if "torch" in sys.modules else importlib.util.find_spec("torch") is not None
 
 
 class Segment:
@@ -36,7 +43,7 @@ class FusionDefinition(definition.FusionDefinition):
     __doc__ = definition.FusionDefinition.__doc__
 
     _division = "div"
-    _library = "torch"
+    _library = "torch" if _has_torch() else "numpy"
     _tensor_class = TensorView
 
     def __init__(self, id: object = None, max_length: int = 1024, use_multidevice_executor: bool = False,
@@ -49,6 +56,8 @@ class FusionDefinition(definition.FusionDefinition):
         self._segments: list[Segment] = []
 
     def _draw_seed(self):
+        if self._library != "torch":
+            return super()._draw_seed()
         import torch
 
         return int(torch.randint(1 << 62, (), dtype=torch.int64))
