@@ -43,14 +43,18 @@ def page(heading: str, text: str, pictures: list[tuple[str, str]], explanation: 
 
 def page_of(definition: Any) -> str:
     """The piece for a FusionDefinition. What cannot be drawn is told in words: notebooks hide errors."""
-    text = repr(definition)
+    try:
+        text = repr(definition)
+    except Exception as error:  # of a subclass' definition()
+        return page(f"{definition._name}, not defined", f"{type(error).__name__}: {error}", [], None, [])
     if not definition._is_complete:
         return page(f"{definition._name}, not finished", text, [], None, [])
     prefix = f"tokamak-{next(_numbers)}-"
     heading, pictures, explanation, kernels = definition._name, [], None, []
     try:
         has_run = definition._program is not None
-        program, last = (definition._program, definition._last) if has_run else definition._compiled((1, 0), False, [])
+        program, last = ((definition._program, definition._last) if has_run else
+                         (definition._compiled_to_look((1, 0), False, []), _tokamak.LastCall()))
         pictures = program.pictures(last, prefix)
         if has_run:
             explanation = definition.explain()

@@ -63,6 +63,14 @@ def compute_tensor_descriptor(sizes, strides):
                     integers("compute_tensor_descriptor: strides", strides))
 
 
+def _list_of_inputs(what, inputs):
+    """A list of what came as one. Raises TypeError for an array, whose rows would be taken for inputs."""
+    if hasattr(inputs, "shape") and hasattr(inputs, "dtype"):
+        raise TypeError(f"{what} takes a list of inputs, one for each of the definition; this is an array: "
+                        f"{what}([x])")
+    return listed(f"{what}: inputs", inputs)
+
+
 class FusionDefinition:
     """A tensor program.
 
@@ -96,6 +104,7 @@ class FusionDefinition:
     def _begin(self):
         self._native = _tokamak.Definition(self._name)
         self._is_complete = False
+        self._is_scheduled = False  # by commands: those that read make a schedule that says nothing
         self._calls = 0
         self._stride_orders = {}
         self._records = Records()
@@ -322,13 +331,18 @@ class FusionDefinition:
     # --- schedules ---
 
     def _require_complete(self):
+        self._define_in_subclass()
         if not self._is_complete:
             raise _tokamak.ScheduleError("Attempting to use a SchedOperators Op prior to definition!")
 
     def _require_schedulable(self):
         self._require_complete()
-        if self._row_major_programs or any(not is_overridden for _, is_overridden, _ in self._programs):
+        if self._has_programs():
             raise _tokamak.ScheduleError("Fusion Schedule is already found! The definition has run with it")
+
+    def _has_programs(self):
+        """Whether it has run, with its schedule."""
+        return bool(self._row_major_programs) or any(not is_overridden for _, is_overridden, _ in self._programs)
 
     def _schedulable(self, tensor):
         self._require_schedulable()
@@ -336,7 +350,16 @@ class FusionDefinition:
 
     def _schedule_command(self, name, named):
         self._require_schedulable()
-        return self._native.command(name, named)
+        made = self._native.command(name, named)
+        self._is_scheduled = True
+        return made
+
+    def _drop_schedule(self):
+        self._native.drop_schedule()
+        self._is_scheduled = False
+
+    def _schedules_itself(self):
+        return type(self).schedule is not FusionDefinition.schedule
 
     def _run_schedule(self, place, inputs):
         if type(self).schedule is FusionDefinition.schedule:
@@ -345,7 +368,7 @@ class FusionDefinition:
             self.sched._begin_call(place, inputs)
             self.schedule()
         except BaseException:
-            self._native.drop_schedule()  # the next call begins anew
+            self._drop_schedule()  # the next call begins anew
             self._schedule_records.forget()
             self.sched._forget_parameters()
             raise
@@ -363,9 +386,19 @@ class FusionDefinition:
             if key not in self._programs:
                 if not override_user_schedule:
                     self._run_schedule_once(place, inputs)
-                is_by_hand = self._native.is_scheduled and not override_user_schedule
-                self._programs[key] = program_for(self._native, place, is_by_hand), _tokamak.LastCall()
+                self._programs[key] = self._made(place, override_user_schedule), _tokamak.LastCall()
             return self._programs[key]
+
+    def _compiled_to_look(self, place, override_user_schedule, inputs):
+        """The same program, which is not kept before a call has run: schedule commands stay legal until then."""
+        with self._lock:
+            self._define()
+            if self._has_programs() or self._schedules_itself():
+                return self._compiled(place, override_user_schedule, inputs)[0]
+            return self._made(place, override_user_schedule)
+
+    def _made(self, place, override_user_schedule):
+        return program_for(self._native, place, self._is_scheduled and not override_user_schedule)
 
     def _compiled_row_major(self, place, inputs):
         """The same for callers that own the outputs, which are row-major."""
@@ -374,7 +407,7 @@ class FusionDefinition:
             key = self._row_major_key(place)
             if key not in self._row_major_programs:
                 self._run_schedule_once(place, inputs)
-                self._row_major_programs[key] = program_for(self._native, place, self._native.is_scheduled,
+                self._row_major_programs[key] = program_for(self._native, place, self._is_scheduled,
                                                             is_row_major=True)
             return self._row_major_programs[key]
 
@@ -414,6 +447,14 @@ class FusionDefinition:
         finally:
             self._is_defining = False
 
+    def _define_in_subclass(self):
+        """The definition() of a subclass that nothing has asked for yet; others are left as they are."""
+        if self._is_complete or type(self).definition is FusionDefinition.definition:
+            return
+        with self._lock:
+            if self._calls == 0 and not self._is_defining:
+                self._define()
+
     def execute(self, inputs: Iterable[Any], *, device: str | int | None = None,
                 override_user_schedule: bool = False, capture_debug_output: bool = False, print_repro: bool = False,
                 profile: bool = False, save_repro_inputs: bool = False, _enable_options: Iterable[str] = (),
@@ -434,7 +475,7 @@ class FusionDefinition:
 
         An error inside the library (not in what was given) names a script that repeats the call: config has `repro`."""
         if not isinstance(inputs, (list, tuple)):
-            inputs = listed("execute: inputs", inputs)
+            inputs = _list_of_inputs("execute", inputs)
         if (_enable_options or _disable_options or capture_debug_output or profile or save_repro_inputs or print_repro
                 or options):
             self._check_options(_enable_options, _disable_options, capture_debug_output)
@@ -545,7 +586,7 @@ class FusionDefinition:
         of their types, sizes and strides, with random values, or with theirs where `save_inputs`, which writes them to
         a file in config's repro_folder."""
         self._define()
-        inputs = self._flat(listed("repro_script_for: inputs", inputs))
+        inputs = self._flat(_list_of_inputs("repro_script_for", inputs))
         described, place = _repro.describe_inputs(inputs), place_of(inputs, None)
         saved_as = _repro.save_inputs(self._name, inputs) if save_inputs else None
         return self._script(described, place, override_user_schedule, saved_as)
@@ -593,9 +634,9 @@ class FusionDefinition:
         cut, kernels with their parameters and what speaks against other kinds, bytes, memory, waits, compilations. It
         compiles what such a call needs, and runs nothing. Raises tokamak.Error without inputs before the first call."""
         if inputs is not None:
-            inputs = self._flat(listed("explain: inputs", inputs))
+            inputs = self._flat(_list_of_inputs("explain", inputs))
             place = place_of(inputs, None)
-            program, _ = self._compiled(place, override_user_schedule, inputs)
+            program = self._compiled_to_look(place, override_user_schedule, inputs)
             told = program.call(self._with_seed(inputs), None).explain()
         else:
             program, last = self._latest_program(override_user_schedule)
@@ -632,22 +673,24 @@ class FusionDefinition:
 
     def inputs(self) -> list[Tensor | Scalar]:
         """The input tensors and scalars, in the order in which calls take them."""
+        self._define_in_subclass()
         return [each for each in self._inputs if not any(each is seed for seed in self._seed or ())]
 
     def outputs(self) -> list[Tensor]:
         """The tensors that calls give, in that order."""
+        self._define_in_subclass()
         return list(self._outputs)
 
     def extents(self) -> list[Scalar]:
         """The sizes of input tensors that are symbols, as scalars: tensor by tensor, axis by axis."""
+        self._define_in_subclass()
         return [self._wrap(self._native.size(tensor._value, axis)) for tensor, axis in self._symbolic_axes]
 
-    def _texts_for(self, inputs, override_user_schedule, is_cuda):
-        inputs = self._flat(listed("inputs", inputs))
-        place = place_of(inputs, None)
-        program, _ = self._compiled(place, override_user_schedule, inputs)
-        call = program.call(self._with_seed(inputs), None)
-        return call.kernel_texts(is_cuda)
+    def _texts_for(self, what, inputs, override_user_schedule, is_cuda):
+        """Of each kernel its fusion, its name and its source."""
+        inputs = self._flat(_list_of_inputs(what, inputs))
+        program = self._compiled_to_look(place_of(inputs, None), override_user_schedule, inputs)
+        return program.call(self._with_seed(inputs), None).kernel_texts(is_cuda)
 
     def _last_texts(self, override_user_schedule, is_cuda):
         used = ([each for (_, is_overridden, _), each in self._programs.items() if is_overridden]
@@ -657,38 +700,50 @@ class FusionDefinition:
             raise _tokamak.Error("The definition has never been executed; cuda_code_for(inputs) compiles for inputs")
         return texts
 
+    def _joined(self, texts):
+        """Texts of kernels; a comment where there are none."""
+        return "\n".join(texts) or f"// {self._name}: no kernel is made; its ops are calls of the library"
+
     def cuda_code_for(self, inputs: Iterable[Any], intrinsic_code: bool = False,
                       override_user_schedule: bool = False) -> str:
         """The CUDA source of the kernels that a call with inputs like these takes on their GPU, or on an H200 where
-        they are on the host; no GPU is needed. The source is all that is compiled, with `intrinsic_code` or without."""
-        return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, True))
+        they are on the host; no GPU is needed. The source is all that is compiled, with `intrinsic_code` or without.
+        A comment says so where there is no kernel."""
+        return self._joined(source for _, _, source in self._texts_for("cuda_code_for", inputs, override_user_schedule,
+                                                                        True))
 
     def last_cuda_code(self, intrinsic_code: bool = False, override_user_schedule: bool = False) -> str:
         """cuda_code_for() the inputs of the last call."""
-        return "\n".join(source for _, _, source in self._last_texts(override_user_schedule, True))
+        return self._joined(source for _, _, source in self._last_texts(override_user_schedule, True))
 
     def source_for(self, inputs: Iterable[Any], override_user_schedule: bool = False) -> str:
-        """The source of the kernels that a call with inputs like these takes where they are: C on the processor."""
-        return "\n".join(source for _, _, source in self._texts_for(inputs, override_user_schedule, False))
+        """The source of the kernels that a call with inputs like these takes where they are: C on the processor. A
+        comment says so where there is no kernel."""
+        return self._joined(source for _, _, source in self._texts_for("source_for", inputs, override_user_schedule,
+                                                                        False))
 
     def scheduled_fusion_ir_for(self, inputs: Iterable[Any], tensor_transforms: bool = False,
                                 override_user_schedule: bool = False) -> str:
-        """The kernels of a call with inputs like these as fusions with their schedules, which are always there."""
-        return "\n".join(text for text, _, _ in self._texts_for(inputs, override_user_schedule, False))
+        """The kernels of a call with inputs like these as fusions with their schedules, which are always there.
+        A comment says so where there is no kernel."""
+        return self._joined(text for text, _, _ in self._texts_for("scheduled_fusion_ir_for", inputs,
+                                                                    override_user_schedule, False))
 
     def last_scheduled_fusion_ir(self, tensor_transforms: bool = False,
                                  override_user_schedule: bool = False) -> str:
         """scheduled_fusion_ir_for() the inputs of the last call."""
-        return "\n".join(text for text, _, _ in self._last_texts(override_user_schedule, False))
+        return self._joined(text for text, _, _ in self._last_texts(override_user_schedule, False))
 
     def fusion_ir(self) -> str:
         """The fusion as a text, which the command line reads, too."""
+        self._define_in_subclass()
         return self._native.text()
 
     __str__ = fusion_ir
 
     def __repr__(self) -> str:
         """A function in Python that makes the definition again."""
+        self._define_in_subclass()
         return self._records.text(self._name)
 
 

@@ -235,7 +235,7 @@ def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cp
                "most_intermediate_bytes": _count("compile: most_intermediate_bytes", most_intermediate_bytes, 0)}
     if isinstance(source, FusionDefinition):
         native = source._for_programs("compile")
-        options["takes_schedule"] = native.is_scheduled
+        options["takes_schedule"] = source._is_scheduled
         return Program(_tokamak.compile_definition(native, open_device(place), options), place, source._library)
     text, name = _text_of(source)
     return Program(_tokamak.compile_text(text, name, open_device(place), options), place)

@@ -138,6 +138,10 @@ class ScheduleOperators(Namespace):
     def _tensor(self, tensor):
         return self._definition._schedulable(_is(tensor, Tensor, "a tensor"))
 
+    def _tensor_to_read(self, tensor):
+        self._definition._require_complete()
+        return _is(tensor, Tensor, "a tensor")._value
+
     def _command(self, name, tensor=None, **named):
         if tensor is not None:
             named = {"tensor": self._tensor(tensor), **named}
@@ -153,23 +157,22 @@ class ScheduleOperators(Namespace):
 
     def to_string(self, tensor: Tensor) -> str:
         """The tensor with its loops, in words."""
-        native = self._tensor(tensor)
-        return self._definition._native.scheduled_tensor(native)
+        return self._definition._native.scheduled_tensor(self._tensor_to_read(tensor))
 
     def user_schedule_ir(self) -> str:
         """The fusion with its schedule as a text, which the command line reads, too."""
+        self._definition._define_in_subclass()
         return self._definition._native.scheduled_text()
 
     def tensors(self) -> list[Tensor]:
         """All tensors of the schedule, also those that commands made."""
-        self._definition._require_schedulable()
+        self._definition._require_complete()
         definition = self._definition
         return [definition._tensor_class(definition, each) for each in definition._native.scheduled_tensors()]
 
     def is_reduction(self, tensor: Tensor) -> bool:
         """Whether the tensor is computed by summing, or the like, over some axis."""
-        native = self._tensor(tensor)
-        return self._definition._native.is_reduction(native)
+        return self._definition._native.is_reduction(self._tensor_to_read(tensor))
 
     def _set_device_mesh(self, tensor: Tensor, mesh: DeviceMesh) -> None:
         """The tensor lies on this mesh, of one device: it is not divided."""
@@ -350,7 +353,7 @@ class ScheduleOperators(Namespace):
         return [kind for kind, reason in self._verdicts(device).items() if reason is None]
 
     def _choose(self, device):
-        self._definition._require_schedulable()
+        self._definition._require_complete()
         sizes = [] if self._call is None else self._call[1]
         return _tokamak.choose_parameters(self._definition._native, self._target(device), sizes)
 
@@ -384,6 +387,7 @@ class ScheduleOperators(Namespace):
 
     def _apply(self, chosen):
         _tokamak.apply_parameters(self._definition._native, chosen)
+        self._definition._is_scheduled = True
         names = set(parameters_for(chosen).__dir__())
         head = "pointwise" if self._reason(SchedulerType.pointwise, self._device_of(chosen)) is None else "reduction"
         self._definition._schedule_records.add(

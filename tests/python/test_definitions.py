@@ -244,3 +244,34 @@ def test_integers_beyond_64_bits_are_refused():
                  lambda: fd.add_output(x, [2**64])):
         with pytest.raises(ValueError):
             call()
+
+
+def test_a_subclass_defines_itself_when_it_is_looked_at():
+    class Scale(FusionDefinition):
+        runs = 0
+
+        def definition(self):
+            self.runs += 1
+            x = self.define_tensor([-1, -1], contiguity=True)
+            assert self.inputs() == [x] and len(self.extents()) == 2 and "define_tensor" in repr(self)
+            self.add_output(self.ops.exp(x) + 1)
+
+    for look, wanted in ((repr, "fd.ops.exp"), (str, "exp(T0)"), (lambda fd: fd.fusion_ir(), "exp(T0)"),
+                         (lambda fd: fd.sched.user_schedule_ir(), "exp(T0)"),
+                         (lambda fd: fd.extents(), "[Scalar(i0), Scalar(i1)]"), (lambda fd: fd.inputs(), "Tensor"),
+                         (lambda fd: fd.outputs(), "Tensor"), (lambda fd: fd.sched.tensors(), "Tensor"),
+                         (lambda fd: fd.sched.find_compatible_schedulers(), "pointwise")):
+        fd = Scale()
+        assert wanted in str(look(fd))
+        fd.execute([np.ones((2, 3), np.float32)])
+        assert fd.runs == 1
+
+
+def test_a_subclass_that_fails_to_define_itself_says_so():
+    class Broken(FusionDefinition):
+        def definition(self):
+            raise KeyError("half-way")
+
+    with pytest.raises(KeyError, match="half-way"):
+        repr(Broken())
+    assert "half-way" in Broken()._repr_html_()

@@ -211,3 +211,13 @@ print("end")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "end\n"), done.stderr
+
+
+@pytest.mark.parametrize("array", [np.ones((3, 4), np.float32), np.ones((1, 2, 2), np.float32), np.float32(2)])
+def test_an_array_in_place_of_the_list_is_told(array):
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1, -1]) * 2)
+    for name in ("execute", "explain", "source_for", "cuda_code_for", "scheduled_fusion_ir_for", "repro_script_for"):
+        with pytest.raises(TypeError, match=rf"{name} takes a list of inputs, one for each of the definition; this is "
+                                            rf"an array: {name}\(\[x\]\)"):
+            getattr(fd, name)(array)

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 import tokamak
-from tokamak import CacheOp, DataType, FusionDefinition, LoadStoreOpType, MemoryType, ParallelType, ScheduleError
+from tokamak import (CacheOp, DataType, FusionDefinition, LoadStoreOpType, MemoryType, ParallelType, ScheduleError,
+                     SchedulerType)
 
 
 class Scheduled(FusionDefinition):
@@ -344,3 +345,50 @@ def test_random_schedules_with_streams_are_right_or_refused(first):
             np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5, err_msg=f"seed {seed}")
             ran += 1
     assert ran > 20
+
+
+A = np.random.default_rng(7).random((6, 8), np.float32)
+LOOKS = {"cuda_code_for": [[A]], "source_for": [[A]], "scheduled_fusion_ir_for": [[A]], "explain": [[A]],
+         "repro_script_for": [[A]], "_repr_html_": []}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looking_leaves_a_schedule_open(name):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        y = fd.ops.exp(x) + 1
+        fd.add_output(y)
+    for _ in range(2):
+        getattr(fd, name)(*LOOKS[name])
+    fd.sched.split(y, 1, 4)
+    getattr(fd, name)(*LOOKS[name])
+    fd.sched.split(y, 1, 2)
+    assert "split(T2, axis=1, factor=2)" in fd.scheduled_fusion_ir_for([A])
+    np.testing.assert_allclose(fd.execute([A])[0], np.exp(A) + 1, rtol=1e-6)
+    with pytest.raises(ScheduleError, match="Fusion Schedule is already found!"):
+        fd.sched.split(y, 1, 4)
+    getattr(fd, name)(*LOOKS[name])
+
+
+def test_commands_that_read_are_legal_after_a_run_and_change_nothing():
+    def read(fd, x, y):
+        assert len(fd.sched.tensors()) == 3 and "exp" not in fd.sched.to_string(y)
+        assert not fd.sched.is_reduction(y) and "exp" in fd.sched.user_schedule_ir()
+        assert fd.sched.find_compatible_schedulers() == [SchedulerType.pointwise]
+        assert fd.sched.can_schedule(SchedulerType.reduction)[0] is False
+        assert fd.sched.compute_pointwise_heuristics().block_elements > 0
+
+    texts = []
+    for reads_first in (False, True):
+        with FusionDefinition() as fd:
+            x = fd.define_tensor([-1, -1], contiguity=True)
+            y = fd.ops.exp(x) + 1
+            fd.add_output(y)
+        if reads_first:
+            read(fd, x, y)
+        fd.execute([A])
+        read(fd, x, y)
+        with tokamak.config(streams=3):
+            fd.execute([A])
+            texts.append(fd.last_scheduled_fusion_ir())
+    assert texts[0] == texts[1] and "schedule {" in texts[0]

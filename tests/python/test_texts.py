@@ -75,3 +75,21 @@ def test_numbers_seeds_and_wrong_inputs():
     for wrong in ([X], [X, X], ["a", 3], [X.astype(np.float64), 3], []):
         with pytest.raises(tokamak.Error):
             fd.cuda_code_for(wrong)
+
+
+@pytest.mark.parametrize("define", [lambda fd, x: fd.ops.exp(x), lambda fd, x: fd.ops.matmul(x, x)])
+def test_texts_say_that_there_is_no_kernel(define):
+    with FusionDefinition(id="one") as fd:
+        fd.add_output(define(fd, fd.define_tensor([-1, -1], contiguity=True)))
+    x = np.ones((4, 4), np.float32)
+    fd.execute([x])
+    said = "// fusion_one: no kernel is made; its ops are calls of the library"
+    assert [fd.source_for([x]), fd.scheduled_fusion_ir_for([x]), fd.last_scheduled_fusion_ir()] == [said] * 3
+    tokamak.compile(f"{said}\n{fd.fusion_ir()}")  # which is a comment
+
+
+def test_a_product_has_no_cuda_source():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(fd.ops.matmul(x, x))
+    assert fd.cuda_code_for([np.ones((4, 4), np.float32)]).startswith("// fusion: no kernel is made")

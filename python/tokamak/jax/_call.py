@@ -283,8 +283,9 @@ def _key_of(definition, updated, operands):
         if key is not None and key.made_for == made_for:
             return key
     native = definition._native
-    text = native.scheduled_text() if native.is_scheduled else native.text()
-    name = hashlib.sha256(repr((text, native.is_scheduled, updated, made_for)).encode()).hexdigest()
+    is_scheduled = definition._is_scheduled
+    text = native.scheduled_text() if is_scheduled else native.text()
+    name = hashlib.sha256(repr((text, is_scheduled, updated, made_for)).encode()).hexdigest()
     with _lock:
         key = _keys.get(name)
         if key is None:

@@ -73,6 +73,10 @@ class FusionDefinition(definition.FusionDefinition):
             self._complete()
         super()._require_complete()
 
+    def _schedules_itself(self):
+        has_meshes = type(self).multidevice_schedule is not FusionDefinition.multidevice_schedule
+        return has_meshes or super()._schedules_itself()
+
     def _run_schedule(self, place, inputs):
         if type(self).multidevice_schedule is not FusionDefinition.multidevice_schedule:
             self.multidevice_schedule()
@@ -121,7 +125,7 @@ class FusionDefinition(definition.FusionDefinition):
     def segment(self, inputs: Iterable[Any]) -> list[Segment]:
         """The kernels that a call with inputs like these takes, in order of compilation. (Products by a library are
         none.) They are to look at: execute() runs the whole definition, in these segments."""
-        self._segments = [Segment(each) for each in self._texts_for(inputs, False, False)]
+        self._segments = [Segment(each) for each in self._texts_for("segment", inputs, False, False)]
         return self.segments
 
     # --- parts ---
@@ -152,12 +156,12 @@ class FusionDefinition(definition.FusionDefinition):
         self._complete()
 
     def _exist_schedule(self, inputs):
-        return self._native.is_scheduled
+        return self._is_scheduled
 
     def _setup_schedule(self, inputs, overwrite_existing_schedule=False):
         self._require_schedulable()
         if overwrite_existing_schedule:
-            self._native.drop_schedule()
+            self._drop_schedule()
         inputs = listed("_setup_schedule: inputs", inputs)
         self.sched._begin_call(definition.place_of(inputs, None), inputs)
 

@@ -157,7 +157,7 @@ class MultiDeviceExecutor:
             if key not in self._programs:
                 definition = self._definition
                 definition._define()
-                is_by_hand = definition._native.is_scheduled
+                is_by_hand = definition._is_scheduled
                 program = program_for(definition._native, place, is_by_hand, self._streams)
                 self._programs[key] = program, _tokamak.LastCall()
             return self._programs[key]
