@@ -104,9 +104,12 @@ class Fused:
         """The FusionDefinition that a call with these arguments runs, to look inside. Nothing is run."""
         return self._entry_for(args, kwargs)[0].trace.definition
 
-    def _entry_for(self, args, kwargs):
-        """The program of a call, and its arrays and numbers. Nothing is run."""
+    def _entry_for(self, args, kwargs, as_given=None):
+        """The program of a call, and its arrays and numbers, each as `as_given` gives it. Nothing is run."""
         leaves, key = self._described(args, kwargs)
+        if as_given is not None:
+            leaves = [as_given(each) for each in leaves]
+            key = key[0], *self._looks(leaves)
         return self._known.get(key) or self._find(key, leaves), leaves
 
     def _forget(self, entry):

@@ -56,6 +56,37 @@ def close(got, wanted):
 # --- what it gives ---
 
 
+@pytest.mark.parametrize("given", [np.ones(3), np.float64(2), np.arange(3), np.float32([1, 2, 3]), np.array(True), 2.5])
+def test_functions_take_arrays_of_numpy_as_jax_does(given):
+    scaled = fuse(lambda x, w: x * w)
+    x = values(4, 3)
+    for array in (jnp.asarray(x), x):
+        close([call(scaled, array, given)], [jnp.asarray(x) * given])
+        close([jax.jit(lambda x: call(scaled, x, given))(array)], [jnp.asarray(x) * given])
+    assert len(scaled.programs) == 2  # of arrays, and of what JAX traces
+
+
+def test_functions_take_indices_of_numpy():
+    rows = fuse(lambda x, i: tnp.take(x, i, axis=0))
+    x = values(4, 3)
+    close([call(rows, x, np.array([1, 2]))], [jnp.take(x, np.array([1, 2]), axis=0)])
+
+
+def test_static_arguments_stay_as_they_are():
+    power = fuse(lambda x, n: x * float(type(n) is np.int64), static_argnames="n")
+    close([call(power, values(4), np.int64(3))], [jnp.asarray(values(4))])
+
+
+def test_wide_arrays_of_numpy_stay_wide(wide):
+    close([call(fuse(lambda x, w: x * w), jnp.ones(3), np.full(3, 1 / 3))], [jnp.ones(3) * np.full(3, 1 / 3)])
+
+
+def test_a_backward_that_is_none_is_refused_at_once():
+    with pytest.raises(TypeError, match="tokamak.jax.call: backward is a FusionDefinition, a function of tokamak.fuse "
+                                        "or one of JAX, not 'x'"):
+        call(SCALED, values(2, 2), 2.0, backward="x")
+
+
 def test_a_definition_eagerly_and_compiled():
     compiled = jax.jit(lambda x, y: call(SUMS, x, y))
     inside = jax.jit(lambda x, y: [each + 1 for each in call(SUMS, jnp.sin(x), y * 2)])

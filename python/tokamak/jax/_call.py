@@ -32,15 +32,19 @@ def call(program: FusionDefinition | Fused, *args: Any,
     """Runs a program on arrays of JAX: eagerly, and as one operation inside jax.jit and what else JAX compiles.
 
     `program`: a FusionDefinition, with an argument for each of its inputs, or a function of tokamak.fuse, with its own
-    arguments. A definition gives a list of its outputs, then the new values of inputs that it updates: JAX's arrays do
-    not change, and XLA copies an input first unless nobody else needs it. A function gives its own result. Outputs are
-    row-major. A number is a constant of what is compiled; an array without axes in its place is not.
+    arguments, where NumPy's arrays are as jnp.asarray() makes them. A definition gives a list of its outputs, then the
+    new values of inputs that it updates: JAX's arrays do not change, and XLA copies an input first unless nobody else
+    needs it. A function gives its own result. Outputs are row-major. A number is a constant of what is compiled; an
+    array without axes in its place is not.
 
     Shapes, types and what the program says of them are checked when JAX traces, where the program is also compiled for
     the default device. Under jax.vmap calls are made one after the other. `backward` makes it differentiable: a
     program, or any function of JAX, that takes the arrays and numbers of the call, then a gradient for each output with
     fractions, and gives a gradient for each array with fractions. Any threads may call it; an executable in a file runs
     where the process has traced the same call."""
+    if not (backward is None or isinstance(backward, FusionDefinition) or callable(backward)):
+        raise TypeError("tokamak.jax.call: backward is a FusionDefinition, a function of tokamak.fuse or one of JAX, "
+                        f"not {shown(backward)}")
     if isinstance(program, Fused):
         entry, leaves = _traced(program, args, kwargs)
 
@@ -66,7 +70,7 @@ def call(program: FusionDefinition | Fused, *args: Any,
 
 def _traced(fused, args, kwargs):
     """The entry of a function for these arguments, and their arrays and numbers."""
-    entry, leaves = fused._entry_for(args, kwargs)
+    entry, leaves = fused._entry_for(args, kwargs, _as_in_jax)
     if any(isinstance(each, _Captured) and isinstance(each.array, jax.core.Tracer) for each in entry.trace.sources):
         fused._forget(entry)
         raise TypeError(f"tokamak.jax.call: {fused._name} knows an array by itself that JAX is tracing; such arrays "
@@ -176,6 +180,11 @@ def _operands(definition, inputs):
             operands.append(_required_scalar(_as_array(given), made, i))
             numbers.append((_OPERAND, 0))
     return operands, numbers
+
+
+def _as_in_jax(leaf):
+    """An array of NumPy as one of JAX, which has no wide types without jax_enable_x64."""
+    return jnp.asarray(leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
 
 
 def _as_array(given):
