@@ -296,12 +296,14 @@ class Config:
 
     def part(self, part: str) -> tuple[tuple[str, Any], ...]:
         """The options of a part that are not the defaults, by the library's names. Looks into the environment once."""
-        contexts, changes = _open_contexts(), self._changes
-        parts = contexts[0].parts
-        known = parts.get(part)
-        if known is None or known[:2] != (changes, len(contexts)):
+        context, count, changes = _in_context.get(), 1, self._changes
+        if context is not _NONE:
+            contexts = _open_contexts()
+            context, count = contexts[0], len(contexts)
+        known = context.parts.get(part)
+        if known is None or known[0] != changes or known[1] != count:
             settings = [(option, self._setting(option).value) for option in OPTIONS.values() if option.part == part]
-            known = parts[part] = changes, len(contexts), tuple(
+            known = context.parts[part] = changes, count, tuple(
                 (option.native or option.name, value) for option, value in settings if value != option.default)
         return known[2]
 
