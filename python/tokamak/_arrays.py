@@ -6,7 +6,7 @@ import sys
 from . import _tokamak
 from ._arguments import plain, shown
 from ._devices import CPU, CUDA, INTERPRETER, open_device
-from ._types import BYTES, NUMPY_NAMES
+from ._types import BYTES, NUMPY_NAMES, bfloat16_is_told
 
 ALIGNMENT = 64  # bytes
 
@@ -187,8 +187,10 @@ class _Memory:
 
 def _numpy_type(np, dtype):
     if dtype == "bf16":
-        import ml_dtypes
-
+        try:
+            import ml_dtypes
+        except ModuleNotFoundError as error:
+            raise bfloat16_is_told(error) from None
         return ml_dtypes.bfloat16
     return NUMPY_NAMES[dtype]
 

@@ -17,12 +17,12 @@ _lock = threading.Lock()
 _of_parents = []  # what processes that were forked before had; their threads are not here, and nobody waits for them
 
 
-def open_device(place):
-    """The device of a kind and a number, with the options that count here. Raises tokamak.UnsupportedError for a GPU
-    that is not there."""
+def open_device(place, told=None):
+    """The device of a kind and a number, with the options that count here, or that config.part("device") once told.
+    Raises tokamak.UnsupportedError for a GPU that is not there."""
     kind, number = place
     options = () if place == INTERPRETER else tuple(
-        each for each in config.part("device") if kind == CPU or each[0] in _OF_GPUS)
+        each for each in (config.part("device") if told is None else told) if kind == CPU or each[0] in _OF_GPUS)
     with _lock:
         if (place, options) not in _devices:
             offer_compiler()

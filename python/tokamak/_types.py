@@ -1,6 +1,7 @@
 """The types of elements, by the names that scripts use."""
 import enum
 
+from . import _tokamak
 from ._arguments import shown
 
 
@@ -76,3 +77,10 @@ def library_type(dtype, library):
         return numpy.dtype(NUMPY_NAMES[dtype.value])
     except ImportError:
         return dtype
+
+
+def bfloat16_is_told(error):
+    """The error for an import of ml_dtypes that failed, which NumPy's bfloat16 needs; raises those of others again."""
+    if error.name != "ml_dtypes":
+        raise error
+    return _tokamak.UnsupportedError("NumPy has no bfloat16 of its own: install ml_dtypes, or cast to float32")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from . import _calls, _tokamak
 from ._arguments import flag, integer, listed, plain, shown
-from ._arrays import name_of, note_written, place_named, place_of, require_written_by_hand
-from ._devices import CPU, INTERPRETER, open_device
-from ._types import DataType
+from ._arrays import make_outputs, maker_for, name_of, note_written, place_named, place_of, require_written_by_hand
+from ._config import config
+from ._devices import INTERPRETER, keep_for_parent, open_device
+from ._types import DataType, bfloat16_is_told, data_type_of
 from ._values import Scalar
 from .definition import FusionDefinition
 from .explain import Explanation, explanation_of
@@ -59,13 +62,20 @@ class BoundCall:
     """A call whose arrays and numbers stay: each call of it reads and writes the same memory anew, looks at no argument
     and gives `outputs`, the same arrays. Any threads may call it; its runs are one after the other.
 
-    On a GPU it returns at once, in order with the current stream of the arrays' library."""
+    On a GPU it returns at once, in order with the current stream of the arrays' library. A process that was forked
+    binds again: a call there raises tokamak.Error."""
 
     def __init__(self, program: Program, native: Any, updated: Sequence[Any]) -> None:
         self._program = program
         self._run = native.run
         self._updated = [*updated]
         self._outputs = native.outputs
+        with _made_lock:
+            _bound_calls.add(self)
+
+    def _begin_in_child(self) -> None:
+        keep_for_parent(self._run)
+        self._run = _refuse_in_child
 
     def __call__(self) -> list[Any]:
         self._run()
@@ -79,22 +89,46 @@ class BoundCall:
         return list(self._outputs)
 
 
+def _refuse_in_child() -> NoReturn:
+    raise _tokamak.Error("A bound call has threads and memory of the process that made it; bind it again in this "
+                         "process, which was forked")
+
+
 class Program:
     """A compiled program, called like a function. compile() and load() make it.
 
         program = tokamak.compile(definition)
         y, = program(x, scale=0.5)
 
-    What sizes need is compiled when they first come, or by prepare(). Any threads may call one program side by side.
+    What sizes need is compiled when they first come, or by prepare(). Any threads may call one program side by side. A
+    process that was forked compiles, or loads, it again when it first uses it.
     """
 
-    def __init__(self, native: Any, place: tuple[int, int], library: str = "numpy") -> None:
-        self._native = native
+    def __init__(self, make: Callable[[Any], Any], place: tuple[int, int], library: str = "numpy") -> None:
+        """`make`: the native program on an open device."""
+        self._make = make
         self._place = place
         self._library = library
+        self._device_options = config.part("device")
+        self._native = make(open_device(place))
         self._last = _tokamak.LastCall()
-        self._updated = native.updated_inputs
-        self._inputs = [Input(name, DataType(dtype), ndim) for name, dtype, ndim in native.inputs]
+        self._updated = self._native.updated_inputs
+        self._inputs = [Input(name, DataType(dtype), ndim) for name, dtype, ndim in self._native.inputs]
+        with _made_lock:
+            _programs.add(self)
+
+    def _begin_in_child(self) -> None:
+        keep_for_parent((vars(self).pop("_native", None), self._last))
+        self._last = _tokamak.LastCall()
+
+    def __getattr__(self, name: str) -> Any:
+        """The native program, where a forked process uses it for the first time: calls need no check."""
+        if name != "_native" or "_make" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with _remake_lock:
+            if "_native" not in vars(self):
+                self._native = self._make(open_device(self._place, self._device_options))
+            return vars(self)["_native"]
 
     @property
     def name(self) -> str:
@@ -128,10 +162,13 @@ class Program:
         written = None if out is None else listed("run: out", out)
         if written is not None or self._updated:
             require_written_by_hand(self._written(given, written))
-        outputs = self._native.try_execute(given, written, self._last)
-        if outputs is None:
-            place = self._place_for(given)
-            outputs = _calls.run_any(self._native, given, written, self._last, place, self._library)
+        try:
+            outputs = self._native.try_execute(given, written, self._last)
+            if outputs is None:
+                place = self._place_for(given)
+                outputs = _calls.run_any(self._native, given, written, self._last, place, self._library)
+        except ModuleNotFoundError as error:
+            raise bfloat16_is_told(error) from None
         if written is not None or self._updated:
             note_written(self._written(given, written))
         return outputs
@@ -144,7 +181,23 @@ class Program:
         self._place_for(given)
         if written is not None or self._updated:
             require_written_by_hand(self._written(given, written))
-        return BoundCall(self, self._native.bind(given, written), self._written(given, written))
+        try:
+            native = self._native.bind(given, written)
+        except ModuleNotFoundError as error:
+            raise bfloat16_is_told(error) from None
+        except _tokamak.UnsupportedError:
+            made = self._outputs_for(given) if written is None else None
+            if made is None:
+                raise
+            native = self._native.bind(given, made)
+        return BoundCall(self, native, self._written(given, written))
+
+    def _outputs_for(self, inputs):
+        """Outputs of these inputs, dense and made by their library, as run() makes them; None where one of them lies in
+        another's memory."""
+        maker = maker_for(inputs, self._place, self._library)
+        arrays, given = make_outputs(maker, self._native.call(inputs, maker.stream).output_layouts(), inputs)
+        return arrays if all(each is not None for each in given) else None
 
     def plan_for(self, inputs: Iterable[Any] | Mapping[str, Any]) -> Plan:
         """The plan that a call with such inputs replays. Prepares, and runs nothing."""
@@ -170,7 +223,8 @@ class Program:
         """All that may be slow, for inputs of these sizes, by the names of extents: prepare(n=4096, m=512). Scalar
         inputs of integer types are told by name, too. Raises tokamak.BindError for a name that is missing or too
         much."""
-        self._native.prepare({name: plain(size) for name, size in {**(sizes or {}), **more}.items()})
+        told = {**_mapping("prepare: sizes", sizes), **more}
+        self._native.prepare({_name_of_size(name): _number_of("prepare", name, size) for name, size in told.items()})
 
     def host_text(self) -> str:
         """The host program as a text, which compile() reads."""
@@ -211,6 +265,23 @@ class Program:
         return [*(out or ()), *(inputs[i] for i in self._updated if i < len(inputs))]
 
 
+_programs: weakref.WeakSet[Program] = weakref.WeakSet()
+_bound_calls: weakref.WeakSet[BoundCall] = weakref.WeakSet()
+_made_lock = threading.RLock()  # of who joins these
+_remake_lock = threading.RLock()  # of a forked process' threads
+
+
+def _begin_in_child() -> None:
+    """A forked process has no threads of its parent's devices."""
+    global _made_lock, _remake_lock
+    _made_lock, _remake_lock = threading.RLock(), threading.RLock()
+    for each in [*_programs, *_bound_calls]:
+        each._begin_in_child()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
+
+
 def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cpu", *, streams: int = 4,
             calls_in_flight: int = 4, makes_kernels: bool = True, keeps_schedule: bool = False,
             proves_plans: bool = True, most_plans: int = 128, most_intermediate_bytes: int = 0) -> Program:
@@ -226,8 +297,8 @@ def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cp
     kept. `most_intermediate_bytes`: that a call may take, 0 for no limit. Raises tokamak.Error for what the source says
     wrong, with its place."""
     place = place_named(device)
-    options = {"streams": _count("compile: streams", streams),
-               "calls_in_flight": _count("compile: calls_in_flight", calls_in_flight),
+    options = {"streams": _count("compile: streams", streams, most=_MOST_STREAMS),
+               "calls_in_flight": _count("compile: calls_in_flight", calls_in_flight, most=_MOST_CALLS),
                "makes_kernels": flag("compile: makes_kernels", makes_kernels),
                "keeps_schedule": flag("compile: keeps_schedule", keeps_schedule),
                "proves_plans": flag("compile: proves_plans", proves_plans),
@@ -236,15 +307,19 @@ def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cp
     if isinstance(source, FusionDefinition):
         native = source._for_programs("compile")
         options["takes_schedule"] = source._is_scheduled
-        return Program(_tokamak.compile_definition(native, open_device(place), options), place, source._library)
+        return Program(lambda device: _tokamak.compile_definition(native, device, options), place, source._library)
     text, name = _text_of(source)
-    return Program(_tokamak.compile_text(text, name, open_device(place), options), place)
+    return Program(lambda device: _tokamak.compile_text(text, name, device, options), place)
 
 
-def _count(what, value, least=1):
+_MOST_STREAMS = _MOST_CALLS = 1024  # of a program
+
+
+def _count(what, value, least=1, most=None):
     value = integer(what, value)
-    if value < least:
-        raise ValueError(f"{what}={value} is too small")
+    if value < least or most is not None and value > most:
+        raise ValueError(f"{what}={value} is too {'small' if value < least else 'large'}; legal are {least} "
+                         f"{'and more' if most is None else f'to {most}'}")
     return value
 
 
@@ -253,9 +328,17 @@ def _text_of(source):
         return source, "program"
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"compile takes a FusionDefinition, a text or a path, not {shown(source)}")
-    path = os.fsdecode(source)
+    path = _path_of("compile", source)
     with open(path, encoding="utf-8") as file:
         return file.read(), path.encode(errors="replace").decode()
+
+
+def _path_of(what, given):
+    """A path as a text, also where __fspath__() gives bytes."""
+    path = os.fsdecode(given)
+    if "\0" in path:
+        raise ValueError(f"{what}: {shown(path)} is no path: a path has no null character")
+    return path
 
 
 def load(file: str | os.PathLike[str] | bytes, device: str = "cpu", *, trusts_any_owner: bool = False,
@@ -269,14 +352,28 @@ def load(file: str | os.PathLike[str] | bytes, device: str = "cpu", *, trusts_an
     place = place_named(device)
     if not isinstance(file, (str, bytes, os.PathLike)):
         raise TypeError(f"load takes a path or bytes, not {shown(file)}")
-    given = file if isinstance(file, bytes) else os.fspath(file)
-    if isinstance(given, bytes) and not isinstance(file, bytes) or isinstance(given, str) and not _is_utf8(given):
+    given = file if isinstance(file, bytes) else _path_of("load", file)
+    if isinstance(given, str) and not _is_utf8(given):
         raise ValueError(f"load: {file!r} is no path in UTF-8; its bytes may be given: open(path, 'rb').read()")
-    native = _tokamak.load(given, "program", open_device(place),
-                           flag("load: trusts_any_owner", trusts_any_owner), flag("load: compiles", compiles),
-                           {"streams": _count("load: streams", streams),
-                            "calls_in_flight": _count("load: calls_in_flight", calls_in_flight)})
-    return Program(native, place)
+    arguments = (flag("load: trusts_any_owner", trusts_any_owner), flag("load: compiles", compiles),
+                 {"streams": _count("load: streams", streams, most=_MOST_STREAMS),
+                  "calls_in_flight": _count("load: calls_in_flight", calls_in_flight, most=_MOST_CALLS)})
+    return Program(_Loading(given, arguments), place)
+
+
+class _Loading:
+    """Loads a file; in forked processes the bytes that it had, whatever became of it."""
+
+    def __init__(self, file, arguments):
+        self._file, self._name = file, "program" if isinstance(file, bytes) else file
+        self._arguments = arguments
+
+    def __call__(self, device):
+        native = _tokamak.load(self._file, self._name, device, *self._arguments)
+        if isinstance(self._file, str):
+            with open(self._file, "rb") as file:
+                self._file = file.read()
+        return native
 
 
 def _is_utf8(text):
@@ -321,11 +418,15 @@ def export(definition: FusionDefinition, file: str | os.PathLike[str] | None = N
     or without a compiler."""
     if not isinstance(definition, FusionDefinition):
         raise TypeError(f"export takes a FusionDefinition, not {shown(definition)}")
+    path = None if file is None else _path_of("export", file)
     native = definition._for_programs("export")
     told = {} if inputs is None else _sizes_of(definition, listed("export: inputs", inputs))
-    for key, value in (sizes or {}).items():
+    for key, value in _mapping("export: sizes", sizes).items():
         if not isinstance(key, (str, Scalar)):
             raise TypeError(f"export: sizes: {shown(key)} is no name of an extent, and no scalar")
+        if isinstance(key, Scalar) and key._definition is not definition:
+            raise ValueError(f"export: sizes: {key} is of another definition; legal are extents() of this one, and "
+                             "their names")
         told[_name_of_extent(key)] = _extent(key, value)
     data, targets = _tokamak.export_definition(
         native, told, [str(each) for each in listed("export: processors", processors)],
@@ -333,8 +434,8 @@ def export(definition: FusionDefinition, file: str | os.PathLike[str] | None = N
         flag("export: row_major", row_major))
     made = Exported(data)
     made.targets = [ExportedTarget(*each) for each in targets]
-    if file is not None:
-        _write(os.fspath(file), made)
+    if path is not None:
+        _write(path, made)
     return made
 
 
@@ -351,9 +452,32 @@ def _extent(key, value):
         return True, integer(what, value[0]), integer(what, value[-1])
     value = plain(value)
     sizes = [integer(what, value)] if not isinstance(value, (list, tuple)) else [integer(what, each) for each in value]
-    if not sizes or min(sizes) < 0:
-        raise ValueError(f"{what}: {shown(value)} has no size; legal are 0 and more")
+    if not sizes or min(sizes) < 1:
+        raise ValueError(f"{what} are {shown(value)}; {_LISTED_SIZES}")
     return False, sizes
+
+
+_LISTED_SIZES = "legal are 1 and more where sizes are listed; ranges may begin at 0: range(0, 65537)"
+
+
+def _mapping(what, given):
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{what}: a mapping of names to sizes is legal, not {shown(given)}")
+    return given or {}
+
+
+def _name_of_size(name):
+    if not isinstance(name, str):
+        raise TypeError(f"prepare: sizes: {shown(name)} is no name of an extent or of a scalar")
+    return name
+
+
+def _number_of(what, name, value):
+    """A size, or a number for a scalar."""
+    number = plain(value)
+    if isinstance(number, bool) or not isinstance(number, float) and not hasattr(type(number), "__index__"):
+        raise TypeError(f"{what}: {name}={shown(value)} is no size; an integer is legal")
+    return number if isinstance(number, float) else integer(f"{what}: {name}", number)
 
 
 def _sizes_of(definition, inputs):
@@ -362,14 +486,28 @@ def _sizes_of(definition, inputs):
     if len(inputs) != len(wanted):
         raise _tokamak.BindError(f"export: {len(inputs)} inputs for a definition that has {len(wanted)}")
     known = _tokamak.KnownSizes(definition._native)
-    for made, given in zip(wanted, inputs):
+    for i, (made, given) in enumerate(zip(wanted, inputs)):
         if isinstance(made, Scalar):
             known.bind_number(made._value, plain(given))
         else:
-            known.bind(made._value, list(getattr(given, "shape", ())))
+            _require_like(i, made.dtype, given)
+            known.bind(made._value, list(given.shape))
     extents = [*definition.extents(), *(each for each in wanted if isinstance(each, Scalar))]
-    return {_name_of_extent(each): (False, [known.evaluate(each._value)]) for each in extents
-            if type(known.evaluate(each._value)) is int}
+    sizes = {_name_of_extent(each): known.evaluate(each._value) for each in extents}
+    sizes = {name: size for name, size in sizes.items() if type(size) is int}
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"export: inputs: {name} is {size} in these; {_LISTED_SIZES}")
+    return {name: (False, [size]) for name, size in sizes.items()}
+
+
+def _require_like(number, dtype, given):
+    """Raises BindError for an example that is no array of the input's type."""
+    if not hasattr(given, "shape") or not hasattr(given, "dtype"):
+        raise _tokamak.BindError(f"export: inputs: input {number} is {shown(given)}; an array of {dtype.value} is legal")
+    if data_type_of(given.dtype) is not dtype:
+        raise _tokamak.BindError(f"export: inputs: the array of input {number} has elements of {given.dtype}; "
+                                 f"legal is {dtype.value}")
 
 
 def _write(path, data):

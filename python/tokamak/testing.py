@@ -28,6 +28,9 @@ def check(program: FusionDefinition | Fused, inputs: Iterable[Any], outputs: Ite
     wanted = sum(each is None for each in reference.updates)
     if len(results) != wanted:
         raise _tokamak.BindError(f"check: {len(results)} outputs for a definition that has {wanted}")
+    for i, each in enumerate(results):
+        if not hasattr(each, "shape") and not hasattr(each, "__dlpack__"):
+            raise TypeError(f"check: outputs: entry {i} is {shown(each)}; an array is legal for each output")
     rest = iter(results)
     complaints = []
     for i, updated in enumerate(reference.updates):
