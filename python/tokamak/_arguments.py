@@ -24,9 +24,13 @@ def listed(what, values):
     values = plain(values)
     if isinstance(values, (list, tuple)):
         return list(values)
-    if isinstance(values, (str, bytes, bytearray, dict, set, frozenset)) or not hasattr(type(values), "__iter__"):
+    if isinstance(values, (str, bytes, bytearray, dict, set, frozenset)) or not _is_iterable(values):
         raise TypeError(f"{what}: a list is legal here, not {shown(values)}")
     return list(values)
+
+
+def _is_iterable(value):
+    return getattr(type(value), "__iter__", None) is not None
 
 
 def integer(what, value):

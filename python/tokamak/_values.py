@@ -1,6 +1,7 @@
 """The values of a definition: tensors, numbers and lists of numbers."""
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, Union, overload
 
 from ._arguments import integer, plain
@@ -52,6 +53,19 @@ class Tensor(Handle):
         """The sizes of all axes, a Vector."""
         return self._definition.ops.shape(self)
 
+    def __getitem__(self, key: Key | tuple[Key, ...]) -> Tensor:
+        """The elements at integers, in slices with steps of 1 and more, along new axes (None) and the rest of the axes
+        (...): ops.select, ops.slice and ops.broadcast. Negative integers count from the end; scalars do not.
+
+        Of an axis whose size is known, slices end where it ends, and an integer that is not there raises IndexError.
+        One whose size is a symbol has all that a key names, or the call raises tokamak.BindError. Raises IndexError for
+        too many keys, TypeError for others, and ValueError for a step below 1."""
+        from ._indexing import item_of_tensor
+
+        return item_of_tensor(self, key)
+
+    __iter__ = __contains__ = None  # type: ignore[assignment]  # indices of a symbol's axis have no end
+
     if TYPE_CHECKING:  # operators, which are made below
 
         def __add__(self, other: Value) -> Tensor: ...
@@ -99,6 +113,7 @@ Number = Union[float, SupportsIndex]
 ScalarOrNumber = Union[Scalar, Number]
 Value = Union[Tensor, ScalarOrNumber]
 Size = Union[Scalar, SupportsIndex]
+Key = Union[Size, slice, EllipsisType, None]  # of an axis, in x[...]
 AnyValue = TypeVar("AnyValue", Tensor, Scalar)  # of what gives the kind that it takes
 
 

@@ -504,7 +504,8 @@ def _sizes_of(definition, inputs):
 def _require_like(number, dtype, given):
     """Raises BindError for an example that is no array of the input's type."""
     if not hasattr(given, "shape") or not hasattr(given, "dtype"):
-        raise _tokamak.BindError(f"export: inputs: input {number} is {shown(given)}; an array of {dtype.value} is legal")
+        raise _tokamak.BindError(f"export: inputs: input {number} is {shown(given)}; "
+                                 f"an array of {dtype.value} is legal")
     if data_type_of(given.dtype) is not dtype:
         raise _tokamak.BindError(f"export: inputs: the array of input {number} has elements of {given.dtype}; "
                                  f"legal is {dtype.value}")

@@ -30,7 +30,7 @@ def check(program: FusionDefinition | Fused, inputs: Iterable[Any], outputs: Ite
         raise _tokamak.BindError(f"check: {len(results)} outputs for a definition that has {wanted}")
     for i, each in enumerate(results):
         if not hasattr(each, "shape") and not hasattr(each, "__dlpack__"):
-            raise TypeError(f"check: outputs: entry {i} is {shown(each)}; an array is legal for each output")
+            raise _tokamak.BindError(f"check: output {i} is {shown(each)}; an array is legal for each output")
     rest = iter(results)
     complaints = []
     for i, updated in enumerate(reference.updates):

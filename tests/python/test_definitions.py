@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tokamak
+from shared import made_again
 from tokamak import DataType, FusionDefinition
 
 
@@ -275,3 +276,77 @@ def test_a_subclass_that_fails_to_define_itself_says_so():
     with pytest.raises(KeyError, match="half-way"):
         repr(Broken())
     assert "half-way" in Broken()._repr_html_()
+
+
+# --- x[key] ---
+
+X = np.arange(4 * 6 * 5, dtype=np.float32).reshape(4, 6, 5)
+KEYS = [2, -1, (), ..., None, slice(None), slice(1, 3), slice(-3, None), slice(None, -1), slice(1, -1), (0, 1),
+        (1, ..., -2), (slice(None), slice(1, 6, 2)), (..., None), (None, 0, ..., slice(4, 1)), (slice(None, None, 2), None, 3),
+        np.int64(3), (np.int32(1), slice(np.int64(2), None)), (0, 0, 0), (slice(2, 2), slice(3, 1)), (slice(-2, -3),)]
+
+
+@pytest.mark.parametrize("is_static", [False, True])
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_keys_take_what_numpy_takes(key, is_static):
+    with FusionDefinition() as fd:
+        fd.add_output(fd.from_array(X, static_sizes=is_static)[key] * 2.0)
+    for each in (fd, made_again(fd)):
+        result, = each.execute([X])
+        assert result.shape == X[key].shape
+        np.testing.assert_array_equal(result, X[key] * 2)
+
+
+@pytest.mark.parametrize("key", [slice(10, 20), slice(-100, 100), slice(2, 100, 3), slice(None, -100)], ids=str)
+def test_slices_end_where_a_known_axis_ends(key):
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([4, -1, -1])[key])
+    np.testing.assert_array_equal(fd.execute([X])[0], X[key])
+
+
+def test_keys_are_scalars():
+    with FusionDefinition() as fd:
+        x, i, n = fd.define_tensor([-1, 6, -1]), fd.define_scalar(DataType.Int), fd.define_scalar(DataType.Int)
+        fd.add_output(x[i])
+        fd.add_output(x[:, i:n])
+        fd.add_output(x[:, :, i:x.size(2) - 1])
+        fd.add_output(x[-2:n, n - 1])
+    for each in (fd, made_again(fd)):
+        for got, wanted in zip(each.execute([X, 1, 3]), (X[1], X[:, 1:3], X[:, :, 1:4], X[-2:3, 2])):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("key, kind, sentence", [
+    ((0, 0, 0, 0), IndexError, "4 indices for an array with 3 axes"),
+    ((..., ...), IndexError, "one ... at most"),
+    (4, IndexError, "index 4 of an axis with 4 elements"),
+    (-5, IndexError, "index -5 of an axis with 4 elements"),
+    (1.5, TypeError, "an index of a tensor is an integer, a slice of integers, None or ..., not 1.5"),
+    (True, TypeError, "not True"),
+    ("rows", TypeError, "not 'rows'"),
+    ([0, 1], TypeError, "ops.index_select takes a tensor of indices"),
+    (slice(0.5, None), TypeError, "not 0.5"),
+    (slice(..., None), TypeError, "not Ellipsis"),
+    (slice(None, None, -1), ValueError, "a step of 1 and more, a constant, not -1; ops.flip"),
+    (slice(None, None, 0), ValueError, "slice step cannot be zero"),
+], ids=str)
+def test_keys_that_are_none_are_refused(key, kind, sentence):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([4, 6, 5])
+        with pytest.raises(kind, match=sentence):
+            x[key]
+        with pytest.raises(TypeError, match="integer"):
+            x[x]
+        with pytest.raises(TypeError, match="not iterable"):
+            list(x)
+        with pytest.raises(TypeError, match="a list is legal here"):
+            fd.ops.pad(x, x)
+        fd.add_output(x)
+
+
+@pytest.mark.parametrize("key", [4, -5, slice(2, 9), slice(-6, None)], ids=str)
+def test_calls_whose_sizes_lack_what_a_key_names_are_refused(key):
+    with FusionDefinition() as fd:
+        fd.add_output(fd.define_tensor([-1, -1, -1])[key])
+    with pytest.raises(tokamak.BindError, match="has size 4"):
+        fd.execute([X])

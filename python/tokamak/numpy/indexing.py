@@ -1,6 +1,7 @@
 """x[key], and elements by their numbers."""
 import operator
 
+from .._indexing import bound, index_from_start, indexed, keys_of_axes, range_of, step_of
 from .._promotion import INTEGERS
 from .._traced_array import TracedArray, is_array
 from .._tracing import Number, current_trace
@@ -12,39 +13,19 @@ from .shapes import broadcast_arrays, concat, expand_dims, reshape, squeeze
 
 
 def _select(x, axis, index):
-    size = x.shape[axis]
-    if not -size <= index < size:
-        raise IndexError(f"index {index} of an axis with {size} elements")
-    return moved("select", x, index + size if index < 0 else index, axis)
-
-
-def _bound(position, size, fallback, least=0):
-    """A start or an end of a slice as Python counts it: between 0 and the size, or, for steps backwards, one less."""
-    if position is None:
-        return fallback
-    if not isinstance(position, Number):
-        position = operator.index(position)
-    if position < 0:
-        position = position + size
-        return position if position >= 0 else least
-    most = size + least
-    return position if position <= most else most
+    return moved("select", x, index_from_start(index, x.shape[axis]), axis)
 
 
 def _sliced(x, axis, part):
     size = x.shape[axis]
-    step = 1 if part.step is None else operator.index(part.step)
-    if step == 0:
-        raise ValueError("slice step cannot be zero")
+    step = step_of(part)
     if part == slice(None) or (part.start is None and part.stop is None and step == 1):
         return x
     if step < 0:
-        first, last = _bound(part.start, size, size - 1, -1), _bound(part.stop, size, -1, -1)
+        first, last = bound(part.start, size, size - 1, -1), bound(part.stop, size, -1, -1)
         begin, end = size - 1 - first, size - 1 - last
         return _sliced(moved("flip", x, axes=[axis]), axis, slice(begin, end if end > begin else begin, -step))
-    start, stop = _bound(part.start, size, 0), _bound(part.stop, size, size)
-    if stop < start:
-        stop = start
+    start, stop = range_of(part, size)
     starts, stops, steps = [0] * x.ndim, list(x.shape), [1] * x.ndim
     starts[axis], stops[axis], steps[axis] = start, stop, step
     return moved("slice", x, starts, stops, steps)
@@ -64,27 +45,11 @@ def item_of(x, key):
     trace = current_trace("indexing")
     keys = [part for each in (key if isinstance(key, tuple) else [key]) for part in _without_mask(each)]
     keys = [array_of(trace, each) if is_array(each) or isinstance(each, list) else each for each in keys]
-    if sum(each is Ellipsis for each in keys) > 1:
-        raise IndexError("an index has one ... at most")
-    taken = sum(each is not None and each is not Ellipsis for each in keys)
-    if taken > x.ndim:
-        raise IndexError(f"{taken} indices for an array with {x.ndim} axes")
-    if not any(each is Ellipsis for each in keys):
-        keys.append(Ellipsis)
-    at = next(i for i, each in enumerate(keys) if each is Ellipsis)
-    keys[at:at + 1] = [slice(None)] * (x.ndim - taken)
+    keys = keys_of_axes(keys, x.ndim)
     arrays = [i for i, each in enumerate(keys) if isinstance(each, TracedArray) and each.ndim]
     if arrays:
         return _gathered(x, keys, arrays)
-    axis = 0
-    for each in keys:
-        if each is None:
-            x, axis = expand_dims(x, axis), axis + 1
-        elif isinstance(each, slice):
-            x, axis = _sliced(x, axis, each), axis + 1
-        else:
-            x = _at(x, axis, each)
-    return x
+    return indexed(x, keys, expand_dims, _sliced, _at)
 
 
 def _at(x, axis, index):

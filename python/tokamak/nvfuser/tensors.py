@@ -57,6 +57,10 @@ class TensorView(Tensor):
     def _sched(self):
         return self._definition.sched
 
+    def __getitem__(self, key: object) -> NoReturn:
+        """Raises TypeError, as the tensors of that system do."""
+        raise TypeError("a TensorView has no elements by x[...]; fd.ops.slice and fd.ops.select are legal")
+
     # --- domains ---
 
     def _axes(self, domain):
