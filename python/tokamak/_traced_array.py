@@ -91,6 +91,10 @@ class TracedArray:
     def __array_function__(self, function, types, args, kwargs):
         return _functions()._apply_function(function, args, kwargs)
 
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        raise TypeError(_functions()._refusal_of_torch(function))  # an operator of torch's then leaves it to those here
+
     def __getitem__(self, key):
         return _functions()._item_of(self, key)
 
@@ -164,6 +168,15 @@ for _name, _function in {"add": "add", "sub": "subtract", "mul": "multiply", "tr
                          "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}.items():
     setattr(TracedArray, f"__{_name}__", _operator(_function))
     setattr(TracedArray, f"__r{_name}__", _operator(_function, is_reflected=True))
+def _divided(self, other):
+    return (self // other, self % other) if _functions()._is_operand(other) else NotImplemented
+
+
+def _divides(self, other):
+    return (other // self, other % self) if _functions()._is_operand(other) else NotImplemented
+
+
+TracedArray.__divmod__, TracedArray.__rdivmod__ = _divided, _divides
 for _name, _function in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
                          "ge": "greater_equal"}.items():
     setattr(TracedArray, f"__{_name}__", _operator(_function))

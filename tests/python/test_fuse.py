@@ -99,6 +99,15 @@ def test_operators_of_integers(function):
     check(lambda x, y: function(x, y), J.astype(np.int32), J)
 
 
+def test_divmod_gives_quotients_and_remainders():
+    check(lambda x, y: divmod(x, y), J, J)
+    check(lambda x: (divmod(x, 3), divmod(7, x)), J)
+    check(lambda x, y: divmod(x, y), X, Y)
+    check(lambda x: (divmod(x, 0.75), divmod(Y, x)), X)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        fuse(lambda x: divmod(x, "a"))(X)
+
+
 @pytest.mark.parametrize("function", OPERATORS)
 def test_operators_of_floating_numbers(function):
     check(lambda x, y: function(x, y), X, Y)

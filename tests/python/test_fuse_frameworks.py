@@ -99,3 +99,29 @@ def compare_with_jax(jax):
             close(fuse(lambda y: getattr(tnp, name)(y, axis=1))(y), getattr(jax.numpy, name)(y, axis=1))
         close(fuse(lambda y: tnp.sqrt(y))(y), jax.numpy.sqrt(y))
     close(fuse(lambda x: tnp.arange(x.shape[0]))(x), jax.numpy.arange(2))
+
+
+@pytest.mark.parametrize("function, name", [
+    (torch.sin, "sin"), (lambda x: torch.cat([x, x]), "concat"), (lambda x: torch.mul(x, 2), "multiply"),
+    (torch.special.erf, "erf"), (lambda x: torch.softmax(x, 0), "softmax"), (torch.abs, "abs"),
+    (lambda x: torch.nn.functional.relu(x), "relu"), (lambda x: torch.clamp(x, 0, 1), "clip"),
+    (lambda x: torch.ones(2).add(x), "add")])
+def test_functions_of_torch_are_refused_by_name(function, name):
+    with pytest.raises(TypeError, match=f"torch's .* takes tensors, .*; tokamak.numpy.{name} is legal"):
+        fuse(function)(torch.ones(2))
+
+
+@pytest.mark.parametrize("function", [torch.std, lambda x: torch.split(x, 1), lambda x: torch.transpose(x, 0, 0),
+                                      lambda x: torch.linalg.norm(x), lambda x: torch.sort(x),
+                                      lambda x: torch.ones(2)[x]])
+def test_functions_of_torch_that_mean_something_else_are_refused(function):
+    with pytest.raises(TypeError, match="torch's .* takes tensors, .*; the functions of tokamak.numpy are legal"):
+        fuse(function)(torch.ones(2))
+
+
+@pytest.mark.parametrize("name", "add sub mul truediv floordiv mod pow matmul eq ne lt le gt ge".split())
+def test_operators_take_tensors_that_a_function_knows(name):
+    known, function = torch.tensor([[1.5, 2.0], [3.0, 7.0]]), getattr(operator, name)
+    x = torch.tensor([[2.0, 2.0], [1.0, 3.0]])
+    torch.testing.assert_close(fuse(lambda x: function(known, x))(x), function(known, x))
+    torch.testing.assert_close(fuse(lambda x: function(x, known))(x), function(x, known))

@@ -337,6 +337,14 @@ def test_a_multi_device_executor_deals_out_streams(streams):
         np.testing.assert_array_equal(x, before + 1)
 
 
+def test_a_tensor_view_has_no_subscripts():
+    with module.FusionDefinition() as fd:
+        x = fd.define_tensor([-1])
+        fd.add_output(x + 1.0)
+    with pytest.raises(TypeError, match="fd.ops.slice and fd.ops.select are legal"):
+        x[0]
+
+
 def test_a_forked_process_compiles_its_own():
     executor = MultiDeviceExecutor(defined())
     executor.run([X])

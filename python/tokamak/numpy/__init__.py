@@ -29,7 +29,9 @@ from .elementwise import (
 from .indexing import (
     roll, split, take, take_along_axis, unstack)
 from .indexing import item_of as _item_of
-from .names import apply_function as _apply_function, apply_ufunc as _apply_ufunc, library_op as _library_op
+from .names import (
+    apply_function as _apply_function, apply_ufunc as _apply_ufunc, library_op as _library_op,
+    refusal_of_torch as _refusal_of_torch)
 from .operands import is_operand as _is_operand, product_of as _product_of
 from .products import (
     dot, einsum, matmul, outer, tensordot, vecdot)

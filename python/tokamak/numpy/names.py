@@ -12,6 +12,12 @@ _NUMPY_NAMES = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin
                 "bitwise_left_shift", "right_shift": "bitwise_right_shift", "transpose": "transpose", "ravel": "ravel",
                 "amax": "max", "amin": "min", "round_": "round", "around": "round", "fabs": "abs", "fix": "trunc"}
 
+# The names of functions of torch that have another one here, and of those that mean something else here.
+_TORCH_NAMES = {**_NUMPY_NAMES, "cat": "concat", "clamp": "clip", "div": "divide", "mul": "multiply", "neg": "negative",
+                "permute": "permute_dims", "sub": "subtract", "bitwise_not": "bitwise_invert", "eq": "equal",
+                "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+                "unsqueeze": "expand_dims", "unbind": "unstack"}
+_OTHERS_IN_TORCH = frozenset(["split", "std", "transpose", "var"])
 
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
                "logical_or": "any"}
@@ -35,6 +41,8 @@ def apply_ufunc(ufunc, method, operands, options):
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _named(_REDUCTIONS[ufunc.__name__], f"numpy.{ufunc.__name__}.reduce")(
             operands[0], options.get("axis", 0), keepdims=options.get("keepdims", False))
+    if ufunc.__name__ == "divmod" and method == "__call__" and not options:
+        return _functions().floor_divide(*operands), _functions().remainder(*operands)
     unknown = set(options) - {"dtype"}
     if method != "__call__" or unknown:
         raise NotImplementedError(f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method} with "
@@ -49,6 +57,17 @@ def apply_function(function, args, kwargs):
     if function.__module__ not in ("numpy", "numpy.core.fromnumeric"):
         raise NotImplementedError(f"{name} is not there for traced arrays")
     return _named(function.__name__, name)(*args, **kwargs)
+
+
+def refusal_of_torch(function):
+    """What a function of torch's says of a traced array."""
+    name = getattr(function, "__name__", str(function))
+    ours = name.removeprefix("special_").removeprefix("linalg_")
+    ours = _TORCH_NAMES.get(ours, ours)
+    said = f"torch's {name} takes tensors, not an array of a function that tokamak.fuse traces"
+    if name in _OTHERS_IN_TORCH or ours not in dir(_functions()) or not callable(getattr(_functions(), ours)):
+        return f"{said}; the functions of tokamak.numpy are legal, and operators"
+    return f"{said}; tokamak.numpy.{ours} is legal"
 
 
 def library_op(name):
