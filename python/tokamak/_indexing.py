@@ -61,7 +61,7 @@ def bound(position, size, fallback, least=0):
 def range_of(part, size):
     """Where a slice with steps forwards begins and ends."""
     start, stop = bound(part.start, size, 0), bound(part.stop, size, size)
-    return start, stop if stop >= start else start
+    return start, start if stop < start else stop
 
 
 # --- tensors of a definition, whose sizes may be symbols that nobody compares ---

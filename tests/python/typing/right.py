@@ -20,6 +20,7 @@ with FusionDefinition(id=3) as fd:
     padded: Tensor = fd.ops.pad(x, [0, n, 1, 1], value=0)
     wide: Tensor = fd.ops.full([n, 8], 1.0, DataType.Half)
     size: Scalar = x.size(1)
+    part: Tensor = x[1:, ..., None][0, n] + x[None, np.int64(1)]
     fd.add_output(masked, stride_order=[0, 1])
     fd.add_output(total)
 fd.sched.split(masked, 0, 128)
