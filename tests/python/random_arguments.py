@@ -135,7 +135,7 @@ call = program.call([A], None)
 last = _tokamak.LastCall()
 bound = program.bind([A], None)
 reference = _tokamak.Reference(native, cpu, [A])
-made = tokamak.Program(program, (1, 0))
+made = tokamak.Program(lambda device: program, (1, 0))
 x = y = n = foreign = far = lost = native
 """
 SETUPS = {"defining": DEFINING, "scheduled": SCHEDULED, "running": RUNNING, "native": NATIVE, "compiled": COMPILED}
@@ -178,6 +178,8 @@ FITTING = {
     "typename": ["'f32'", "'i64'", "'bool'"], "callable": ["'add'", "'sum'", "'abs'", "'softmax'", "'cache_after'", "'merge'"],
     "named": ["{}", "{'axis':1}", "{'a\\ud800':1}", "{1:2}", "{'tensor':x}", "{'tensor':x,'axis':0}"], "anything": ANYTHING,
     "native": ["fd", "other", "native"], "definition": ["fd"], "option": ["'streams'", "'compile'", "'num_threads'"], "planted": ["0", "0.5", "None", "print", "'x'", "True"], "opened": ["cpu"],
+    "key": ["0", "-1", "n", "...", "None", "()", "slice(1,3)", "(0,1)", "(n,slice(None,n,2))", "slice(n,None)",
+            "(...,slice(-2,None))", "(None,2)", "(slice(0,9),slice(3,1))"],
     "references": ["[A + B * 2, A.sum(1)]", "[A]", "[A, A]"], "last": ["last"], "target": ["target"],
     "told": ["[]", "[[4,8]]", "[None, 3]"], "options": ["{}", "{'streams':2}", "{'streams':'a'}", "{'streams':-1}"],
     "source": ["'fusion f(x: f32[n]) -> y { y = abs(x) }'", "'% x'", "b'TOK'", "b''"], "names": ["[]", "['native']", "['no']", "'ab'"], "chosen": ["chosen"], "parameter": ["'vector'", "'threads'"],
@@ -291,6 +293,7 @@ def functions():
     all_.append(Function("fd.execute ", "running", [("inputs", "inputs")]))  # fewer wrong ones
     for name in [*(f"__{each}__" for each in "add radd truediv pow rshift rlshift eq lt mod".split()), "size"]:
         all_.append(Function(f"x.{name}", "defining", [("", "value")], may_be_named=False))
+    all_.append(Function("x.__getitem__", "defining", [("", "key")], may_be_named=False))
     all_.append(Function("x.shape().at", "defining", [("index", "integer")]))
     all_ += [Function(f"x.__{each}__", "defining", []) for each in ("neg", "abs")]
     all_.append(Function("b.__invert__", "defining", []))
