@@ -306,16 +306,6 @@ def test_a_call_without_arrays_is_bound():
     assert call()[0].tolist() == [0, 1, 2] and call()[0] is call.outputs[0]
 
 
-def test_a_bound_call_has_dense_outputs():
-    with FusionDefinition() as fd:
-        rows = fd.ops.broadcast(fd.define_tensor([-1], contiguity=True), [False, True])
-        fd.add_output(fd.ops.expand(rows, [2, 3]) * 2.0)
-    program, x = tokamak.compile(fd), np.arange(2, dtype=np.float32)
-    call = program.bind([x])
-    np.testing.assert_array_equal(call()[0], program(x)[0])
-    assert call()[0].strides == program(x)[0].strides
-
-
 def test_threads_run_one_bound_call():
     with FusionDefinition() as fd:
         x = fd.define_tensor([-1])
