@@ -23,6 +23,7 @@
 #include "compile/exported_program.h"
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
+#include "host/ir/text/host_parser.h"
 #include "host/plan/plan.h"
 #include "python/compile_watch.h"
 #include "python/compiled.h"
@@ -94,24 +95,13 @@ std::shared_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& d
   return std::make_shared<Compiled>(*std::move(source), device);
 }
 
-// Comments may come first.
-bool isHostProgram(std::string_view text) {
-  for (;;) {
-    const size_t start = text.find_first_not_of(" \t\r\n");
-    if (start == std::string_view::npos) return false;
-    text.remove_prefix(start);
-    if (!text.starts_with("//")) return text.starts_with("%");
-    text.remove_prefix(std::min(text.find('\n'), text.size()));
-  }
-}
-
 std::shared_ptr<Compiled> compileText(const std::string& text, const std::string& name, const Device& device,
                                       const nb::dict& told) {
   const CompileOptions options = optionsOf(told);
   std::optional<CompiledSource> source;
   {
     const Unlocked unlocked;
-    if (isHostProgram(text))
+    if (kindOfProgramText(text) == ProgramTextKind::HostProgram)
       source = CompiledSource{.program = compileHostProgram(text, name, *device->device, options), .options = options};
     else
       source = compiledFusion(readFusion(text, name), *device->device, options);

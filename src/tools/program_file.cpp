@@ -37,17 +37,6 @@ std::string readText(const std::string& path) {
   return text;
 }
 
-// The text from its first token on.
-std::string_view skipComments(std::string_view text) {
-  for (;;) {
-    const size_t start = text.find_first_not_of(" \t\r\n");
-    if (start == std::string_view::npos) return {};
-    text.remove_prefix(start);
-    if (!text.starts_with("//")) return text;
-    text.remove_prefix(std::min(text.find('\n'), text.size()));
-  }
-}
-
 // Of a program that runs every tensor has a number, for messages and --print. Passes of opt give what they make numbers
 // behind those that the text writes.
 enum class Unnamed : uint8_t { Numbered, LeftToPrint };
@@ -58,9 +47,10 @@ ProgramFile readFile(const std::string& path, Unnamed unnamed) {
   file.text = readText(path);
   TK_REQUIRE(!beginsLikeExportedFile(file.text), Usage,
              "{}: it is an exported program; tokamak run takes it, and no other command", path);
-  if (skipComments(file.text).starts_with("%")) {
+  const ProgramTextKind kind = kindOfProgramText(file.text);
+  if (kind == ProgramTextKind::HostProgram) {
     file.host_program = parseHostProgram(file.text, path);
-  } else if (skipComments(file.text).starts_with("kernel ")) {
+  } else if (kind == ProgramTextKind::Kernel) {
     file.kernel = std::make_unique<kir::Kernel>(kir::parseKernel(file.text, path));
   } else {
     file.fusion = parseFusion(file.text, path,

@@ -1,5 +1,6 @@
 #include "host/ir/text/host_parser.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -240,6 +241,16 @@ std::unique_ptr<HostIrContainer> parseHostProgram(std::string_view text, std::st
         "Aliases, Views, Demands, OutputAliases, Domains, Scalars, HostUnit<number>, or the end of the text");
   }
   return program;
+}
+
+ProgramTextKind kindOfProgramText(std::string_view text) {
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (!text.starts_with("//")) break;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+  if (text.starts_with("%")) return ProgramTextKind::HostProgram;
+  return text.starts_with("kernel ") ? ProgramTextKind::Kernel : ProgramTextKind::Fusion;
 }
 
 }  // namespace tokamak
