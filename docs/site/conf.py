@@ -18,8 +18,8 @@ extensions = ["myst_nb", "sphinx_design", "sphinx_copybutton", "sphinx.ext.autod
               "language_tabs", "op_reference", "source_links"]
 root_doc = "index"
 # Pages for people who work on the compiler.
-exclude_patterns = ["python_design.md", "injected_bugs.md", "kernel_mutants.md", "checking.md", "compiled_kernels.md",
-                    "site/extensions"]
+exclude_patterns = ["python_design.md", "devices_design.md", "injected_bugs.md", "kernel_mutants.md", "checking.md",
+                    "compiled_kernels.md", "site/extensions"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
