@@ -1,6 +1,7 @@
 #include "codegen/vector_emission.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -62,17 +63,51 @@ std::optional<VectorEmission::Vectors> VectorEmission::vectorsOf(const kir::Loop
       is_short ? unrolled(loop, lanes, iterations / width.lanes, prefetches) : strips(loop, lanes, prefetches);
   Scalar* length = fusion.sub(loop.stop, loop.start);
   if (context_.analysis->of(*length).isDivisibleBy(width.lanes)) return result;
+  // (A compiler's time grows faster than the length of straight-line code.)
+  constexpr size_t kManyStages = 8;
+  const bool is_brief = is_few && !lanes.hasWords() && lanes.countStages() <= kManyStages;
+  if (is_brief && mayRepeatIterations(loop)) {
+    addAll(result.lines, 0, vectorAt(loop, lanes, *stop - width.lanes));
+    return result;
+  }
   Scalar* step = fusion.constant(width.lanes);
   length = fusion.scalar(ScalarOp::Max, length, fusion.constant(0));
   result.rest = loop;
   result.rest->start = fusion.add(loop.start, fusion.mul(fusion.floorDiv(length, step), step));
-  // (A compiler's time grows faster than the length of straight-line code.)
-  constexpr size_t kManyStages = 8;
   if (lanes.countStages() > kManyStages) {
     addAll(result.lines, 0, iterationsInStages(*result.rest, lanes));
     result.rest.reset();
   }
   return result;
+}
+
+// Whether iterations may be done twice: the loop reads nothing that it writes.
+bool VectorEmission::mayRepeatIterations(const kir::Loop& loop) const {
+  std::set<const TensorView*> written;
+  for (const kir::StatementRef& each : loop.body) {
+    if (const auto* store = std::get_if<kir::Store>(&each->node)) written.insert(store->tensor);
+  }
+  bool may = true;
+  const auto visit = [&](const kir::Value& value) {
+    if (value.kind != kir::ValueKind::Load) return;
+    may = may && !written.contains(value.tensor) && !written.contains(context_.kernel->updateOf(*value.tensor));
+  };
+  for (const kir::StatementRef& each : loop.body) {
+    if (const auto* store = std::get_if<kir::Store>(&each->node)) kir::visitValues(*store->value, visit);
+    if (const auto* let = std::get_if<kir::Let>(&each->node)) kir::visitValues(*let->value, visit);
+  }
+  return may;
+}
+
+// The last iterations, as many as there are lanes: some of them have been done. (Not of long loops: what was written
+// around the caches would be read again.)
+Lines VectorEmission::vectorAt(const kir::Loop& loop, LoopVectoriser& lanes, int64_t first) {
+  Lines lines;
+  add(lines, 0, "{");
+  add(lines, 1, fmt::format("const tk_i64 {} = {};", context_.name(*loop.index), first));
+  addAll(lines, 1, lanes.iterations());
+  add(lines, 0, "}");
+  return lines;
 }
 
 Lines VectorEmission::iterationsInStages(const kir::Loop& rest, LoopVectoriser& loop) {

@@ -61,6 +61,8 @@ class VectorEmission {
   std::vector<std::string> unrolled(const kir::Loop& loop, LoopVectoriser& lanes, int64_t count,
                                     const std::vector<std::string>& prefetches);
   std::optional<Vectors> vectorsOf(const kir::Loop& loop, std::span<Scalar* const> outside, LaneWidth width);
+  bool mayRepeatIterations(const kir::Loop& loop) const;
+  std::vector<std::string> vectorAt(const kir::Loop& loop, LoopVectoriser& lanes, int64_t first);
   std::vector<std::string> iterationsInStages(const kir::Loop& rest, LoopVectoriser& loop);
   std::vector<std::string> strips(const kir::Loop& loop, LoopVectoriser& lanes,
                                   const std::vector<std::string>& prefetches);

@@ -103,6 +103,20 @@ def test_any_number_may_decide_a_size():
     assert {each.inputs for each in fd.explain().new_calls} >= {"0, 0", "7.25, 1"}
 
 
+@pytest.mark.parametrize("columns", [16, 17, 27, 31, 77, 300])
+def test_each_element_of_a_row_is_added_once(columns):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        y = x - fd.ops.max(x, 1, keepdim=True)
+        fd.add_output(y)
+        fd.add_output(fd.ops.sum(y * 3.0, 0))
+    x = np.random.default_rng(columns).integers(-9, 9, (50, columns)).astype(np.float32)
+    wanted = x - x.max(1, keepdims=True)
+    rows, sums = fd.execute([x])
+    np.testing.assert_array_equal(rows, wanted)
+    np.testing.assert_array_equal(sums, 3 * wanted.sum(0))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("size", [0, 1, 511, 100_003])
 def test_outputs_are_fresh_aligned_and_stay(dtype, size):
