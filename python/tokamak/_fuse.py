@@ -186,7 +186,7 @@ class Fused:
                 if entry is None:
                     entry = made
                     self._entries.setdefault(shared, []).append(made)
-                    self._note_many()
+                    self._note_many(len(self._entries[shared]))
         with self._lock:
             if not self._tells_numbers and entry.asks_numbers(leaves):
                 self._tells_numbers = True
@@ -202,11 +202,16 @@ class Fused:
             entries = list(self._entries.get(shared, ()))
         return next((entry for entry in entries if entry.fits(leaves)), None)
 
-    def _note_many(self):
+    def _note_many(self, alike):
+        """`alike`: the programs for arguments of one kind."""
         count = len(self.programs)
-        if count % _MANY_PROGRAMS == 0:
-            warnings.warn(f"{self._name} has {count} programs, one for each answer that Python asked "
-                          f"for: {self._name}.programs lists them", RuntimeWarning, stacklevel=4)
+        if alike % _MANY_PROGRAMS == 0:
+            told = f"{alike} programs for arguments of one kind, one for each answer that Python asked for"
+        elif count % (4 * _MANY_PROGRAMS) == 0:
+            told = f"{count} programs, one for each kind of arguments"
+        else:
+            return
+        warnings.warn(f"{self._name} has {told}: {self._name}.programs lists them", RuntimeWarning, stacklevel=4)
 
     def _shared_look(self, leaf):
         if type(leaf) in (int, float):

@@ -1,10 +1,10 @@
 """tokamak.profile(): what kernels and calls take."""
 from __future__ import annotations
 
-import os
 import dataclasses
 import html
 import itertools
+import os
 import types
 
 from . import _tokamak
@@ -154,8 +154,8 @@ class Profile:
 
     def chrome_trace(self, path: str) -> None:
         """Writes what ran when as a JSON file of trace events, which ui.perfetto.dev and chrome://tracing open. Raises
-        OSError where that cannot be."""
-        with open(path, "w", encoding="utf-8") as file:
+        OSError where that cannot be, TypeError for what is no path."""
+        with open(os.fspath(path), "w", encoding="utf-8") as file:
             file.write(self._native.trace_json())
 
     def _repr_html_(self) -> str:

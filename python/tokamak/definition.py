@@ -95,6 +95,7 @@ class FusionDefinition:
         self._begin()
         self._forget_programs()
         self._is_defining = False
+        self._is_scheduling = False
         self._lock = threading.RLock()
         self.ops: Operators = Operators(self)
         self.sched: ScheduleOperators = ScheduleOperators(self)
@@ -364,6 +365,10 @@ class FusionDefinition:
     def _run_schedule(self, place, inputs):
         if type(self).schedule is FusionDefinition.schedule:
             return
+        if self._is_scheduling:
+            raise _tokamak.ScheduleError("execute inside of schedule(): the schedule of this call is not made yet; "
+                                         "schedule() has the call's sizes, and its tensors")
+        self._is_scheduling = True
         try:
             self.sched._begin_call(place, inputs)
             self.schedule()
@@ -373,6 +378,7 @@ class FusionDefinition:
             self.sched._forget_parameters()
             raise
         finally:
+            self._is_scheduling = False
             self.sched._end_call()
 
     # --- running ---
@@ -531,7 +537,7 @@ class FusionDefinition:
 
     def _check_options(self, enabled, disabled, capture_debug_output):
         for kind, names, known in (("enable", enabled, ENABLE_OPTIONS), ("disable", disabled, DISABLE_OPTIONS)):
-            for name in names:
+            for name in listed(f"execute: _{kind}_options", names):
                 if name not in known:
                     raise _tokamak.Error(f"Unrecognized {kind}_option: {name}")
         if capture_debug_output:

@@ -118,6 +118,9 @@ def _selected_types(types):
     return sorted(types, key=str) if isinstance(types, (set, frozenset)) else listed("sched: selected types", types)
 
 
+_ALL = object()  # a command without a tensor is for all
+
+
 class ScheduleOperators(Namespace):
     """The schedule commands of a definition: fd.sched.split(y, 0, 128), and fd.execute() runs exactly these loops.
 
@@ -142,8 +145,8 @@ class ScheduleOperators(Namespace):
         self._definition._require_complete()
         return _is(tensor, Tensor, "a tensor")._value
 
-    def _command(self, name, tensor=None, **named):
-        if tensor is not None:
+    def _command(self, name, tensor=_ALL, **named):
+        if tensor is not _ALL:
             named = {"tensor": self._tensor(tensor), **named}
         made = self._definition._schedule_command(name, named)
         return None if made is None else self._definition._tensor_class(self._definition, made)

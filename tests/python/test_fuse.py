@@ -532,6 +532,22 @@ def test_many_programs_are_told():
             fused(X, 99)
 
 
+def test_programs_for_other_kinds_of_arguments_are_told_later():
+    @fuse
+    def double(x):
+        return x * 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(63):
+            shape = [1 + (i >> axis) % 2 for axis in range(6)]  # sizes of 1 are programs of their own
+            double(np.ones(shape, np.float32))
+        assert len(double.programs) == 63
+        with pytest.raises(RuntimeWarning, match="double has 64 programs, one for each kind of arguments"):
+            double(np.ones([2] * 6, np.float32))
+
+
+
 def test_halves_are_rounded_where_they_are_stored():
     x = (rng.standard_normal(1000) * 100).astype(np.float16)
     got = fuse(lambda x: (x * x) / x)(x)

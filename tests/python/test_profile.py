@@ -140,6 +140,8 @@ def test_traces(tmp_path):
     with tokamak.profile() as p:
         for _ in range(3):
             fd.execute([A])
+    with pytest.raises(TypeError):
+        p.chrome_trace(1)  # which would be standard output
     p.chrome_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     spans = [each for each in events if each["ph"] == "X"]

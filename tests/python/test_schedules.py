@@ -392,3 +392,30 @@ def test_commands_that_read_are_legal_after_a_run_and_change_nothing():
             fd.execute([A])
             texts.append(fd.last_scheduled_fusion_ir())
     assert texts[0] == texts[1] and "schedule {" in texts[0]
+
+
+def test_what_is_no_tensor_is_told_by_what_it_is():
+    with FusionDefinition() as fd:
+        y = fd.ops.exp(fd.define_tensor([-1, -1], contiguity=True))
+        fd.add_output(y)
+    for call in (lambda: fd.sched.transform_like(None), lambda: fd.sched.split(None, 0, 2),
+                 lambda: fd.sched.set_allocation_as_loop(None)):
+        with pytest.raises(TypeError, match="sched: a tensor is a Tensor, not None"):
+            call()
+
+
+def test_a_schedule_does_not_execute_itself():
+    class Nested(FusionDefinition):
+        def definition(self):
+            self.add_output(self.define_tensor([-1]) + 1.0)
+
+        def schedule(self):
+            if self.is_nested:
+                self.execute([np.ones(3, np.float32)])
+
+    fd = Nested()
+    fd.is_nested = True
+    with pytest.raises(ScheduleError, match=r"execute inside of schedule\(\): the schedule of this call is not made yet"):
+        fd.execute([np.ones(3, np.float32)])
+    fd.is_nested = False
+    assert fd.execute([np.ones(3, np.float32)])[0].tolist() == [2, 2, 2]
