@@ -59,7 +59,14 @@ def require_written_by_hand(arrays):
 
 def place_of(inputs, device):
     """Where a call runs, as DLPack tells devices: where its arrays are; without arrays, `device`."""
-    place = _tokamak.device_of(inputs)
+    try:
+        place = _tokamak.device_of(inputs)
+    except _tokamak.BindError:
+        for i, each in enumerate(inputs):
+            if callable(getattr(each, "is_deleted", None)) and each.is_deleted():
+                raise _tokamak.BindError(f"input {i} is an array that was deleted, or donated to a function of "
+                                         "JAX") from None
+        raise
     if device is None:
         return place
     wanted = place_named(device)

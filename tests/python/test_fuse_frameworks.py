@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 
+import tokamak
 import tokamak.numpy as tnp
 from tokamak import fuse
 
@@ -125,3 +126,11 @@ def test_operators_take_tensors_that_a_function_knows(name):
     x = torch.tensor([[2.0, 2.0], [1.0, 3.0]])
     torch.testing.assert_close(fuse(lambda x: function(known, x))(x), function(known, x))
     torch.testing.assert_close(fuse(lambda x: function(x, known))(x), function(x, known))
+
+
+def test_deleted_arrays_of_jax_are_told():
+    jnp = pytest.importorskip("jax.numpy")
+    gone = jnp.ones(3)
+    gone.delete()
+    with pytest.raises(tokamak.BindError, match="input 0 is an array that was deleted, or donated to a function of JAX"):
+        fuse(lambda x: x * 2)(gone)

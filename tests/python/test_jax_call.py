@@ -134,6 +134,13 @@ def test_scalars_are_constants_or_arrays_without_axes():
     close(jax.vmap(lambda s: call(SCALED, x, s))(jnp.arange(3.0)), [jnp.arange(3.0)[:, None, None] * x])
 
 
+def test_symbols_of_export_are_refused():
+    fd = define(lambda fd, x: x + 1, (1, FLOAT))
+    symbol, = jax.export.symbolic_shape("n")
+    with pytest.raises(NotImplementedError, match="input 0 has the size n, a symbol of jax.export; legal are sizes"):
+        jax.export.export(jax.jit(lambda x: call(fd, x)[0]))(jax.ShapeDtypeStruct((symbol,), np.float32))
+
+
 def test_a_number_that_decides_a_size_is_a_constant():
     fd = define(lambda fd, s: fd.ops.full([fd.ops.cast(s, DataType.Int)], 1.5, FLOAT), (None, DataType.Double))
     assert jax.jit(lambda: call(fd, 3.0)[0])().tolist() == [1.5] * 3

@@ -192,6 +192,10 @@ def _as_array(given):
 
 
 def _required(array, made, i):
+    symbols = [each for each in array.shape if not isinstance(each, int)]
+    if symbols:
+        raise NotImplementedError(f"tokamak.jax.call: input {i} has the size {symbols[0]}, a symbol of jax.export; "
+                                  "legal are sizes that JAX knows when it traces")
     wanted = library_type(made.dtype, "jax")
     if array.dtype != wanted:
         is_narrowed = made.dtype in _WIDE and not jax.config.jax_enable_x64
