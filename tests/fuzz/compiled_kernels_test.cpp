@@ -426,6 +426,27 @@ TEST(CompiledKernels, EveryRemainderOfEveryNumberOfLanes) {
                            in_stages, by.count());
 }
 
+// Rows of a few vectors, whose length the kernel knows: their last elements are a vector that begins earlier.
+TEST(CompiledKernels, EveryRemainderOfShortRows) {
+  CompilerRuns by;
+  if (by.count() == 0) GTEST_SKIP() << "no C compiler";
+  for (const int lanes : {8, 16}) {
+    CompiledBatch batch;
+    for (const char* dtype : {"f32", "i32", "bf16"}) {
+      const std::string text = shortBodyOf(dtype).text;
+      for (const int64_t columns : {9, 15, 17, 23, 24, 27, 31, 33, 39}) {
+        const std::string types = fmt::format("T0: {0}[rows, {1}], T1: {0}[{1}]", dtype, columns);
+        batch.add(caseOfText(fmt::format("fusion f({}) -> (T2, T4) {{\n{}}}\nsizes {{ rows = 3 }}\n", types, text),
+                             static_cast<uint64_t>(columns)),
+                  lanes);
+      }
+    }
+    const auto results = by.run(batch);
+    for (size_t i = 0; i < batch.size(); ++i)
+      EXPECT_EQ(compiledProblemOf(batch.at(i), results[i], by), "") << lanes << " lanes, case " << i;
+  }
+}
+
 // At both ends of 32 and of 64 bits, and where floats lose bits.
 TEST(CompiledKernels, ConstantsKeepTheirSixtyFourBits) {
   CompilerRuns by;
