@@ -10,14 +10,10 @@
 #include "base/text.h"
 #include "device/work.h"
 #include "ir/ops/math/reduction_op.h"
+#include "kernel/complete_kernel.h"
 #include "schedule/schedule_checks.h"
 
 namespace tokamak {
-
-void collectSymbols(Scalar& scalar, std::set<Scalar*, ById>& into) {
-  if (scalar.isSymbol()) into.insert(&scalar);
-  for (Scalar* operand : scalar.operands()) collectSymbols(*operand, into);
-}
 
 namespace {
 
@@ -38,8 +34,8 @@ SymbolPlaces symbolPlaces(const Fusion& program) {
     const Axes& axes = tensor->logical();
     for (size_t i = 0; i < axes.size(); ++i) {
       auto& place = i > 0 ? places.inner : axes.size() > 1 ? places.outer : places.only;
-      collectSymbols(*axes[i]->extent(), place);
-      if (axes[i]->expandedExtent() != nullptr) collectSymbols(*axes[i]->expandedExtent(), place);
+      kir::collectSymbols(*axes[i]->extent(), place);
+      if (axes[i]->expandedExtent() != nullptr) kir::collectSymbols(*axes[i]->expandedExtent(), place);
     }
   }
   return places;
@@ -132,7 +128,7 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   std::set<Scalar*, ById> kept;
   if (!program.outputs().empty()) {
     const Axes shape = shapeOf(*program.outputs()[0]);
-    if (!shape.empty()) collectSymbols(*shape[0]->extent(), kept);
+    if (!shape.empty()) kir::collectSymbols(*shape[0]->extent(), kept);
   }
   for (size_t i = 0; i < symbols_.size(); ++i) {
     Scalar* symbol = symbols_[i];

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,9 +14,6 @@
 #include "ir/fusion.h"
 
 namespace tokamak {
-
-/// Adds the symbols in a scalar.
-void collectSymbols(Scalar& scalar, std::set<Scalar*, ById>& into);
 
 /// What a kernel knows of the size that a symbol stands for.
 struct ExtentChoice {

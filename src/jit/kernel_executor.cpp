@@ -11,6 +11,7 @@
 #include "device/work.h"
 #include "ir/clone.h"
 #include "jit/prepared_kernel.h"
+#include "kernel/complete_kernel.h"
 #include "kernel/index_type.h"
 #include "lower/lower_kernel.h"
 #include "schedule/schedule_checks.h"
@@ -149,7 +150,7 @@ KernelShape KernelExecutor::shapeOf(std::span<const OperandDesc> operands,
 std::vector<bool> KernelExecutor::withoutColumns(std::vector<bool> is_open, const Shaped& shaped) {
   std::set<Scalar*, ById> columns;
   for (const auto& [tensor, sums] : shaped.rows->partialOuterReductions()) {
-    for (Scalar* extent : sums.columns) collectSymbols(*extent, columns);
+    for (Scalar* extent : sums.columns) kir::collectSymbols(*extent, columns);
   }
   for (const ShapedProgram::Symbol& symbol : shaped.program.symbols) {
     if (!is_open.empty() && columns.contains(symbol.to)) is_open[symbol.from] = false;

@@ -8,14 +8,10 @@
 
 namespace tokamak::kir {
 
-namespace {
-
-void collectSymbols(Scalar* scalar, std::set<Scalar*, ById>& into) {
-  if (scalar->isSymbol()) into.insert(scalar);
-  for (Scalar* operand : scalar->operands()) collectSymbols(operand, into);
+void collectSymbols(Scalar& scalar, std::set<Scalar*, ById>& into) {
+  if (scalar.isSymbol()) into.insert(&scalar);
+  for (Scalar* operand : scalar.operands()) collectSymbols(*operand, into);
 }
-
-}  // namespace
 
 void labelTensors(const Fusion& fusion) {
   int64_t next = 0;
@@ -28,14 +24,14 @@ void labelTensors(const Fusion& fusion) {
 std::vector<Scalar*> symbolsOf(const Kernel& kernel) {
   std::set<Scalar*, ById> symbols;
   std::set<Scalar*> defined;
-  visitScalars(kernel.body, [&](Scalar& scalar) { collectSymbols(&scalar, symbols); });
+  visitScalars(kernel.body, [&](Scalar& scalar) { collectSymbols(scalar, symbols); });
   visitStatements(kernel.body, [&](const Statement& statement) {
     if (const auto* loop = std::get_if<Loop>(&statement.node)) defined.insert(loop->index);
     if (const auto* let = std::get_if<Let>(&statement.node)) defined.insert(let->index);
   });
   for (const LaunchDimension& dimension : kernel.dimensions) {
     defined.insert(dimension.index);
-    collectSymbols(dimension.extent, symbols);
+    collectSymbols(*dimension.extent, symbols);
   }
   std::vector<Scalar*> result;
   std::ranges::copy_if(symbols, std::back_inserter(result), [&](Scalar* symbol) { return !defined.contains(symbol); });
