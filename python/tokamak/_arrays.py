@@ -6,7 +6,7 @@ import sys
 from . import _tokamak
 from ._arguments import plain, shown
 from ._devices import CPU, CUDA, INTERPRETER, open_device
-from ._types import BYTES, NUMPY_NAMES, bfloat16_is_told
+from ._types import BYTES, NUMPY_NAMES, bfloat16_of_numpy
 
 ALIGNMENT = 64  # bytes
 
@@ -167,7 +167,7 @@ class _NumPy:
         import numpy as np
 
         _, size, _, offset, dtype, sizes, strides = _compact(layout)
-        kind = np.dtype(_numpy_type(np, dtype))
+        kind = np.dtype(_numpy_type(dtype))
         memory = np.empty(size + ALIGNMENT, np.uint8)
         start = -memory.ctypes.data % ALIGNMENT
         return np.ndarray(sizes, kind, memory[start:start + size], offset, [each * kind.itemsize for each in strides])
@@ -176,7 +176,7 @@ class _NumPy:
         import numpy as np
 
         _, _, _, offset, dtype, sizes, strides = layout
-        kind = np.dtype(_numpy_type(np, dtype))
+        kind = np.dtype(_numpy_type(dtype))
         array = np.asarray(base)
         return np.asarray(_Memory(array, {"version": 3, "data": (array.ctypes.data + offset, not array.flags.writeable),
                                           "typestr": kind.str, "shape": tuple(sizes),
@@ -192,14 +192,8 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-def _numpy_type(np, dtype):
-    if dtype == "bf16":
-        try:
-            import ml_dtypes
-        except ModuleNotFoundError as error:
-            raise bfloat16_is_told(error) from None
-        return ml_dtypes.bfloat16
-    return NUMPY_NAMES[dtype]
+def _numpy_type(dtype):
+    return bfloat16_of_numpy() if dtype == "bf16" else NUMPY_NAMES[dtype]
 
 
 class _Torch:

@@ -1,16 +1,12 @@
 """Calls of programs with arrays of any kind."""
 from . import _tokamak
 from ._arrays import make_outputs, maker_for
-from ._types import bfloat16_is_told
 
 
 def run(program, inputs, out, last, place, library):
     """The outputs of a call, a list, made by the library of the first array or, without arrays, by `library`; or `out`,
     written. `last` notes the call; `place` is the program's device, as DLPack tells it."""
-    try:
-        outputs = program.try_execute(inputs, out, last)
-    except ModuleNotFoundError as error:
-        raise bfloat16_is_told(error) from None
+    outputs = program.try_execute(inputs, out, last)
     return run_any(program, inputs, out, last, place, library) if outputs is None else outputs
 
 

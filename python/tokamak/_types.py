@@ -79,8 +79,14 @@ def library_type(dtype, library):
         return dtype
 
 
-def bfloat16_is_told(error):
-    """The error for an import of ml_dtypes that failed, which NumPy's bfloat16 needs; raises those of others again."""
-    if error.name != "ml_dtypes":
-        raise error
-    return _tokamak.UnsupportedError("NumPy has no bfloat16 of its own: install ml_dtypes, or cast to float32")
+def bfloat16_of_numpy():
+    """NumPy's type of bfloat16, which ml_dtypes has. Raises tokamak.UnsupportedError without that. The extension module
+    asks here, too."""
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError as error:
+        if error.name != "ml_dtypes":
+            raise
+        raise _tokamak.UnsupportedError("NumPy has no bfloat16 of its own: install ml_dtypes, or cast to "
+                                        "float32") from None
+    return ml_dtypes.bfloat16

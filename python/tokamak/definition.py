@@ -22,7 +22,7 @@ from ._legacy_options import DISABLE_OPTIONS, ENABLE_OPTIONS
 from ._ops import Operators
 from ._programs import program_for
 from ._records import Records, ScheduleRecords
-from ._types import DataType, bfloat16_is_told, data_type_of, native_name
+from ._types import DataType, data_type_of, native_name
 from ._values import Handle, Number, Scalar, Size, Tensor, Vector
 from .explain import Explanation, explanation_of
 
@@ -507,8 +507,6 @@ class FusionDefinition:
         except _tokamak.Error as error:
             self._note_repro(error, inputs, device, override_user_schedule)
             raise
-        except ModuleNotFoundError as error:
-            raise bfloat16_is_told(error) from None
 
     def _execute_with(self, is_profiled, options, inputs, device, override_user_schedule, out):
         with contextlib.ExitStack() as stack:

@@ -14,7 +14,7 @@ from ._arguments import flag, integer, listed, plain, shown
 from ._arrays import make_outputs, maker_for, name_of, note_written, place_named, place_of, require_written_by_hand
 from ._config import config
 from ._devices import INTERPRETER, keep_for_parent, open_device
-from ._types import DataType, bfloat16_is_told, data_type_of
+from ._types import DataType, data_type_of
 from ._values import Scalar
 from .definition import FusionDefinition
 from .explain import Explanation, explanation_of
@@ -162,13 +162,10 @@ class Program:
         written = None if out is None else listed("run: out", out)
         if written is not None or self._updated:
             require_written_by_hand(self._written(given, written))
-        try:
-            outputs = self._native.try_execute(given, written, self._last)
-            if outputs is None:
-                place = self._place_for(given)
-                outputs = _calls.run_any(self._native, given, written, self._last, place, self._library)
-        except ModuleNotFoundError as error:
-            raise bfloat16_is_told(error) from None
+        outputs = self._native.try_execute(given, written, self._last)
+        if outputs is None:
+            place = self._place_for(given)
+            outputs = _calls.run_any(self._native, given, written, self._last, place, self._library)
         if written is not None or self._updated:
             note_written(self._written(given, written))
         return outputs
@@ -183,8 +180,6 @@ class Program:
             require_written_by_hand(self._written(given, written))
         try:
             native = self._native.bind(given, written)
-        except ModuleNotFoundError as error:
-            raise bfloat16_is_told(error) from None
         except _tokamak.UnsupportedError:
             made = self._outputs_for(given) if written is None else None
             if made is None:

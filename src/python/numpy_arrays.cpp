@@ -28,15 +28,14 @@ bool isLoadedFor(PyObject* given) {
   return numpy_state == State::Loaded;
 }
 
-// NumPy's number of ml_dtypes' bfloat16, which that registers when it is imported; NPY_NOTYPE, with Python's error
-// raised, where it is not there.
+// NumPy's number of bfloat16, which ml_dtypes registers; NPY_NOTYPE, with Python's error raised, without that.
 int bfloat16Number() {
   static int number = NPY_NOTYPE;
   if (number != NPY_NOTYPE) return number;
-  PyObject* const package = PyImport_ImportModule("ml_dtypes");
-  if (package == nullptr) return NPY_NOTYPE;
-  PyObject* const type = PyObject_GetAttrString(package, "bfloat16");
-  Py_DECREF(package);
+  PyObject* const module = PyImport_ImportModule("tokamak._types");
+  if (module == nullptr) return NPY_NOTYPE;
+  PyObject* const type = PyObject_CallMethod(module, "bfloat16_of_numpy", nullptr);
+  Py_DECREF(module);
   if (type == nullptr) return NPY_NOTYPE;
   PyArray_Descr* descriptor = nullptr;
   if (PyArray_DescrConverter(type, &descriptor) != 0) {
