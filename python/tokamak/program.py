@@ -178,18 +178,12 @@ class Program:
         self._place_for(given)
         if written is not None or self._updated:
             require_written_by_hand(self._written(given, written))
-        try:
-            native = self._native.bind(given, written)
-        except _tokamak.UnsupportedError:
-            made = self._outputs_for(given) if written is None else None
-            if made is None:
-                raise
-            native = self._native.bind(given, made)
-        return BoundCall(self, native, self._written(given, written))
+        has_arrays = any(each.ndim is not None for each in self._inputs)  # whose library makes the outputs
+        made = written if has_arrays or written is not None else self._outputs_for(given)
+        return BoundCall(self, self._native.bind(given, made), self._written(given, written))
 
     def _outputs_for(self, inputs):
-        """Outputs of these inputs, dense and made by their library, as run() makes them; None where one of them lies in
-        another's memory."""
+        """Outputs of these inputs, as run() makes them; None where one of them lies in another's memory."""
         maker = maker_for(inputs, self._place, self._library)
         arrays, given = make_outputs(maker, self._native.call(inputs, maker.stream).output_layouts(), inputs)
         return arrays if all(each is not None for each in given) else None
