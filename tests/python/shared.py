@@ -32,6 +32,17 @@ def updating():
     return fd
 
 
+def viewing():
+    """A definition whose outputs are one tensor twice, an input, views, and one that lies otherwise."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        y = x + 1
+        for each in (y, y, x, fd.ops.expand(fd.ops.broadcast(x, [True, False, False]), [3, -1, -1])):
+            fd.add_output(each)
+        fd.add_output(fd.ops.permute(x, [1, 0]), stride_order=[0, 1])
+    return fd
+
+
 def made_again(fd):
     """A definition by what repr() says of another."""
     names = {"FusionDefinition": FusionDefinition, "DataType": DataType}

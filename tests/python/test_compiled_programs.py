@@ -326,7 +326,8 @@ def test_what_cannot_be_bound_is_refused(inputs):
 def test_axes_in_texts_are_counted_from_0():
     with FusionDefinition() as fd:
         x, i = fd.define_tensor([-1, -1], contiguity=True), fd.define_tensor([-1, -1], dtype=DataType.Int)
-        for each in (fd.ops.cat([x, x], 1), fd.ops.flip(x, 1), fd.ops.take_along_axis(x, i, 1), fd.ops.permute(x, [1, 0])):
+        for each in (fd.ops.cat([x, x], 1), fd.ops.flip(x, 1), fd.ops.take_along_axis(x, i, 1),
+                     fd.ops.permute(x, [1, 0])):
             fd.add_output(each)
     text = tokamak.compile(fd, makes_kernels=False).host_text()
     for old, new in ((", 1 )", ", -1 )"), ("axes = {1}", "axes = {-1}"), ("axis = 1 )", "axis = -1 )"),

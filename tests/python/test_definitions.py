@@ -282,7 +282,8 @@ def test_a_subclass_that_fails_to_define_itself_says_so():
 
 X = np.arange(4 * 6 * 5, dtype=np.float32).reshape(4, 6, 5)
 KEYS = [2, -1, (), ..., None, slice(None), slice(1, 3), slice(-3, None), slice(None, -1), slice(1, -1), (0, 1),
-        (1, ..., -2), (slice(None), slice(1, 6, 2)), (..., None), (None, 0, ..., slice(4, 1)), (slice(None, None, 2), None, 3),
+        (1, ..., -2), (slice(None), slice(1, 6, 2)), (..., None), (None, 0, ..., slice(4, 1)),
+        (slice(None, None, 2), None, 3),
         np.int64(3), (np.int32(1), slice(np.int64(2), None)), (0, 0, 0), (slice(2, 2), slice(3, 1)), (slice(-2, -3),)]
 
 

@@ -132,5 +132,6 @@ def test_deleted_arrays_of_jax_are_told():
     jnp = pytest.importorskip("jax.numpy")
     gone = jnp.ones(3)
     gone.delete()
-    with pytest.raises(tokamak.BindError, match="input 0 is an array that was deleted, or donated to a function of JAX"):
+    with pytest.raises(tokamak.BindError, match="input 0 is an array that was deleted, or donated to a function of "
+                                                "JAX"):
         fuse(lambda x: x * 2)(gone)

@@ -16,7 +16,7 @@ import jax.numpy as jnp  # noqa: E402 (where JAX is)
 import tokamak.jax  # noqa: E402
 import tokamak.numpy as tnp  # noqa: E402
 from random_definitions import RandomDefinition  # noqa: E402
-from shared import define, run_in_threads, updating  # noqa: E402
+from shared import define, run_in_threads, updating, viewing  # noqa: E402
 from tokamak import BindError, DataType, FusionDefinition, _programs, fuse  # noqa: E402
 from tokamak.jax import _call, call  # noqa: E402
 
@@ -158,12 +158,7 @@ def test_seeds_change_without_a_new_trace():
 
 
 def test_views_and_repeated_outputs_have_memory_of_their_own():
-    with FusionDefinition() as fd:
-        x = fd.define_tensor([-1, -1], contiguity=True)
-        y = x + 1
-        for each in (y, y, x, fd.ops.expand(fd.ops.broadcast(x, [True, False, False]), [3, -1, -1])):
-            fd.add_output(each)
-        fd.add_output(fd.ops.permute(x, [1, 0]), stride_order=[0, 1])
+    fd = viewing()
     x = jnp.asarray(values(3, 4))
     wanted = [x + 1, x + 1, x, jnp.broadcast_to(x, (3, 3, 4)), x.T]
     close(call(fd, x), wanted)
@@ -372,7 +367,8 @@ def test_an_executable_of_nobodys_program_tells_so():
     call(SCALED, values(2, 2), 1)
     with pytest.raises(Exception, match="which this process does not have"):
         jax.jit(unknown)(values(3))
-    with pytest.raises(ValueError, match="custom calls? (without|whose targets have no) compatibility|no compatibility"):
+    with pytest.raises(ValueError, match="custom calls? (without|whose targets have no) compatibility|no "
+                                         "compatibility"):
         jax.export.export(jax.jit(lambda x: call(SCALED, x, 2)))(values(3, 4))
 
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 import tokamak.numpy as tnp  # noqa: E402 (where torch is)
 import tokamak.torch  # noqa: E402,F401
 from random_definitions import RandomDefinition  # noqa: E402
-from shared import run_in_threads, updating  # noqa: E402
+from shared import run_in_threads, updating, viewing  # noqa: E402
 from tokamak import BindError, DataType, DefinitionError, FusionDefinition, ScheduleError, fuse  # noqa: E402
 from tokamak.torch import _op, op  # noqa: E402
 
@@ -136,13 +136,7 @@ def test_sizes_that_scalars_are():
 
 
 def test_views_and_repeated_outputs_have_memory_of_their_own():
-    with FusionDefinition() as fd:
-        x = fd.define_tensor([-1, -1], contiguity=True)
-        y = x + 1
-        for each in (y, y, x, fd.ops.expand(fd.ops.broadcast(x, [True, False, False]), [3, -1, -1])):
-            fd.add_output(each)
-        fd.add_output(fd.ops.permute(x, [1, 0]), stride_order=[0, 1])
-    made = op(fd)
+    made = op(viewing())
     x = torch.randn(3, 4)
     got = made(x)
     close(got, (x + 1, x + 1, x, x.expand(3, 3, 4).contiguous(), x.T.contiguous()))
@@ -253,7 +247,8 @@ def test_what_python_asked_of_sizes_becomes_a_guard():
 
 
 def test_sizes_by_arithmetic():
-    made = op(define(lambda fd, x, y: (fd.ops.cat([x, y], 0), fd.ops.reshape(x, [fd.ops.size(x, 0) * fd.ops.size(x, 1)]),
+    made = op(define(lambda fd, x, y: (fd.ops.cat([x, y], 0),
+                                       fd.ops.reshape(x, [fd.ops.size(x, 0) * fd.ops.size(x, 1)]),
                                        fd.ops.slice(x, [1, 0], [fd.ops.size(x, 0), fd.ops.size(x, 1)])),
                      (2, FLOAT), (2, FLOAT)))
     compiled = torch.compile(lambda x, y: made(x, y), fullgraph=True, dynamic=True, backend="aot_eager")
