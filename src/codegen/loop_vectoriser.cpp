@@ -11,6 +11,7 @@
 #include "compute/element.h"
 #include "device_code/device_code.h"
 #include "ir/expr_summary.h"
+#include "kernel/one_plus.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
@@ -282,6 +283,7 @@ std::string LoopVectoriser::splat(const Value& value) {
 }
 
 std::string LoopVectoriser::applied(const Value& value) {
+  if (std::optional<std::string> sum = sumWithOne(value)) return *std::move(sum);
   const LaneType type = computeType(value);
   const int mask_bytes = type.type == DataType::Bool ? element_bytes_ : maskBytes(type.type);
   std::vector<std::string> needed = functionHelpers(value.function, type);
@@ -298,6 +300,17 @@ std::string LoopVectoriser::applied(const Value& value) {
   need(std::move(needed));
   if (value.dtype != DataType::Bool) return text;
   return maskCall(LaneType(DataType::Bool, lanes_, mask_bytes), element_bytes_, text);
+}
+
+// f(x) + 1 as one call, where there is a function for it.
+std::optional<std::string> LoopVectoriser::sumWithOne(const Value& value) {
+  const Value* function = kir::addedToOne(value);
+  if (function == nullptr || function->kind != ValueKind::Apply) return std::nullopt;
+  std::optional<std::string> helper = onePlusHelper(Dialect::C, function->function, laneType(DataType::F32).lanes);
+  if (!helper) return std::nullopt;
+  std::string call = fmt::format("tk_{}({})", *helper, lanes(*function->operands[0]));
+  need({*std::move(helper)});
+  return call;
 }
 
 std::string LoopVectoriser::word(const Value& value) {

@@ -133,6 +133,7 @@ class LoopVectoriser {
   std::string laneName(DataType dtype) const;
   std::string lanes(const kir::Value& value);
   std::string applied(const kir::Value& value);
+  std::optional<std::string> sumWithOne(const kir::Value& value);
   std::string splat(const kir::Value& value);
   std::string word(const kir::Value& value);
   std::string relation(const kir::Value& value);

@@ -353,10 +353,10 @@ class SourceWriter {
   std::optional<std::string> sumWithOne(const Value& value) {
     const Value* function = kir::addedToOne(value);
     if (function == nullptr || function->kind != ValueKind::Apply) return std::nullopt;
-    std::string helper = fmt::format("one_plus_{}_f32", functionInfo(function->function).name);
-    if (!hasHelper(dialect_, helper)) return std::nullopt;
-    std::string call = fmt::format("tk_{}({})", helper, this->value(*function->operands[0]));
-    helpers_.insert(std::move(helper));
+    std::optional<std::string> helper = onePlusHelper(dialect_, function->function, 1);
+    if (!helper) return std::nullopt;
+    std::string call = fmt::format("tk_{}({})", *helper, this->value(*function->operands[0]));
+    helpers_.insert(*std::move(helper));
     return call;
   }
 

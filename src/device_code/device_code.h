@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,10 @@ bool hasFunction(FunctionId id, LaneType operand);
 std::string functionCall(FunctionId id, LaneType operand, std::span<const std::string> operands);
 /// What functionCall's expression needs of deviceCode.
 std::vector<std::string> functionHelpers(FunctionId id, LaneType operand);
+
+/// The helper for f(x) + 1 of lanes of f32, where the dialect has one: "one_plus_erf_f32x16". Its error is absolute, at
+/// most 2^-22.
+std::optional<std::string> onePlusHelper(Dialect dialect, FunctionId id, int lanes);
 
 /// The width of the mask that comparing lanes of this type gives.
 int maskBytes(DataType compared);

@@ -147,6 +147,11 @@ std::string substitute(std::string_view pattern, std::span<const std::string> op
 
 }  // namespace
 
+std::optional<std::string> onePlusHelper(Dialect dialect, FunctionId id, int lanes) {
+  std::string name = fmt::format("one_plus_{}", helperOf(id, LaneType(DataType::F32, lanes)));
+  return hasHelper(dialect, name) ? std::optional(std::move(name)) : std::nullopt;
+}
+
 int maskBytes(DataType compared) {
   return static_cast<int>(std::max<int64_t>(sizeOf(compared), isHalfType(compared) ? 4 : 1));
 }

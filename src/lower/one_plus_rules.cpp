@@ -157,7 +157,6 @@ class OneJoiner {
 }  // namespace
 
 kir::Kernel onePlusRules(kir::Kernel kernel) {
-  if (!kernel.hasThreads()) return kernel;
   const OneJoiner joiner(kernel);
   if (joiner.findsAny()) kernel.body = withoutUnusedValues(joiner.rewrite(kernel.body));
   return kernel;

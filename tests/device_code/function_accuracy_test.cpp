@@ -111,6 +111,38 @@ TEST(FunctionAccuracy, F32FunctionsAreWithinTheirBounds) {
   }
 }
 
+// 1 + erf and 1 + tanh, whose error is absolute: in 2^-24, half an ulp of 1. (2 is 2 ulp of what lies from 1 to 2.)
+TEST(FunctionAccuracy, SumsWithOneAreWithinTheirBounds) {
+  if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
+  const LaneType f32 = DataType::F32;
+  std::vector<float> xs = sweep<float>(1'000'000);
+  for (int i = 0; i <= 4'000'000; ++i) xs.push_back(static_cast<float>((i - 2'000'000) * 5e-6));
+  std::vector<float> got(xs.size());
+  for (const FunctionId id : {function_id::erf, function_id::tanh}) {
+    const std::optional<std::string> helper = onePlusHelper(Dialect::C, id, 1);
+    ASSERT_TRUE(helper.has_value());
+    const CompiledCode code(std::vector{*helper},
+                            loopText("sum", f32, std::span(&f32, 1), fmt::format("tk_{}(x[i])", *helper)));
+    code.entry("sum")(got.data(), xs.data(), nullptr, nullptr, nullptr, static_cast<int64_t>(xs.size()));
+    double most = 0;
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const double x = xs[i];
+      const double exact = id == function_id::erf ? std::erfc(-x) : 2 / (1 + std::exp(-2 * x));
+      if (std::isnan(exact)) {
+        EXPECT_TRUE(std::isnan(got[i])) << x;
+        continue;
+      }
+      if (x == 0 || std::isinf(x)) {
+        EXPECT_EQ(got[i], exact) << x;
+      }
+      const double error = std::fabs(got[i] - exact) * 0x1p24;
+      EXPECT_LE(error, 4) << *helper << "(" << x << ") = " << got[i] << ", expected " << exact;
+      most = std::max(most, error);
+    }
+    fmt::print("largest error of {} in 2^-24: {:.3f}\n", *helper, most);
+  }
+}
+
 TEST(FunctionAccuracy, F64FunctionsAreWithinTheirBounds) {
   if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
   if (std::numeric_limits<long double>::digits < 64) GTEST_SKIP() << "long double is no wider than double here";

@@ -181,6 +181,26 @@ TEST_P(Lanes, FunctionsOfLanesEqualThoseOfOneLane) {
   EXPECT_GE(count, 150);
 }
 
+TEST_P(Lanes, SumsWithOneOfLanesEqualThoseOfOneLane) {
+  if (!CompiledCode::hasCompiler()) GTEST_SKIP() << "no C compiler";
+  const int lanes = GetParam().vector_bytes / 4;
+  const LaneType one = DataType::F32;
+  for (const FunctionId id : {function_id::erf, function_id::tanh}) {
+    const std::string single = onePlusHelper(Dialect::C, id, 1).value();
+    const std::string many = onePlusHelper(Dialect::C, id, lanes).value();
+    Loops loops;
+    loops.need({single, many});
+    loops.text = loopText("one", DataType::F32, std::span(&one, 1), fmt::format("tk_{}(x[i])", single));
+    addLanes(loops, "many", LaneType(DataType::F32, lanes), DataType::F32, fmt::format("tk_{}(a)", many));
+    const CompiledCode code(loops.helpers, loops.text, GetParam().flags);
+    const Bytes x = operand(DataType::F32, 0);
+    Bytes expected(x.size()), got(x.size());
+    code.entry("one")(expected.data(), x.data(), nullptr, nullptr, nullptr, static_cast<int64_t>(x.size() / 4));
+    code.entry("many")(got.data(), x.data(), nullptr, nullptr, nullptr, static_cast<int64_t>(x.size() / 4));
+    EXPECT_EQ(firstDifference(got, expected, DataType::F32), -1) << many;
+  }
+}
+
 std::string castName(DataType to, Width from) {
   return fmt::format("{}_from_{}x{}", dataTypeName(to), dataTypeName(from.dtype), from.lanes);
 }
