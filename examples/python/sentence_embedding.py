@@ -109,10 +109,8 @@ def attend(x, mask, layer, heads):
     added = (tokens + QUERIES - 1) // QUERIES * QUERIES - tokens
     q = tnp.pad(q * (features // heads) ** -0.5, ((0, 0), (0, 0), (0, added), (0, 0)))
     scores = tnp.where(mask[:, None, :, None], tnp.matmul(k, tnp.matrix_transpose(q)), -np.inf)
-    taken = tnp.matmul(tnp.matrix_transpose(v), tnp.softmax(scores, -2))[:, :, :, :tokens]
-    # A segment of its own: rows of a head are moved whole, where one kernel with the reshape would divide each index.
-    taken = tnp.segment_set(tnp.permute_dims(taken, (0, 3, 1, 2)))
-    return tnp.reshape(taken, (sentences, tokens, features))
+    weights = tnp.matrix_transpose(tnp.softmax(scores, -2))[:, :, :tokens, :]
+    return tnp.reshape(tnp.permute_dims(tnp.matmul(weights, v), (0, 2, 1, 3)), (sentences, tokens, features))
 
 
 def mean_of_tokens(x, mask):

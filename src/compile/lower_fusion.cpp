@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <unordered_set>
 
 #include "analysis/device_marks.h"
 #include "base/profiler_range.h"
 #include "base/require.h"
 #include "compile/input_marks.h"
 #include "compile/kernel_groups.h"
+#include "compile/operand_views.h"
 #include "device/tensor.h"
 #include "graph/fusion_passes.h"
 #include "graph/infer_stride_order.h"
@@ -35,6 +38,8 @@
 namespace tokamak {
 
 namespace {
+
+using Chains = std::vector<std::vector<Expr*>>;
 
 bool hasStreamMark(const Fusion& fusion) {
   return std::ranges::any_of(fusion.allTensors(), [](const TensorView* tensor) {
@@ -112,8 +117,21 @@ MergeRules withEnds(MergeRules rules) {
   return rules;
 }
 
-std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target) {
-  const MergeRules rules = withEnds(rulesOf(fusion, grouping, target));
+// The rules, and that each of these chains is a group.
+MergeRules withChains(MergeRules rules, const Chains& chains) {
+  if (chains.empty()) return rules;
+  std::unordered_set<const Expr*> steps;
+  for (const std::vector<Expr*>& chain : chains) steps.insert(chain.begin(), chain.end());
+  rules.stays_alone = [asked = std::move(rules.stays_alone), steps = std::move(steps)](const Expr& expr) {
+    return steps.contains(&expr) || asked(expr);
+  };
+  rules.fixed_groups.insert(rules.fixed_groups.end(), chains.begin(), chains.end());
+  return rules;
+}
+
+std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target,
+                                     const Chains& chains) {
+  const MergeRules rules = withChains(withEnds(rulesOf(fusion, grouping, target)), chains);
   std::vector<SegmentedGroup> groups = segment(fusion, rules);
   if (grouping == Grouping::Fused)
     groups = moveSmallOpsToProducers(
@@ -221,6 +239,14 @@ void appendViews(HostIrContainer& program, const FusionWithoutViews& parts, Clon
   }
 }
 
+// The chain as statements that cost nothing.
+void appendOperandView(HostIrContainer& program, std::span<Expr* const> chain, Cloner& cloner) {
+  for (const Expr* step : chain) {
+    program.pushBack(cloner.clone(*step));
+    program.markView(cloner.clone(asTensor(step->inputs()[0])), cloner.clone(asTensor(step->output(0))));
+  }
+}
+
 // What kernels pass on to kernels. Libraries get their operands row-major.
 std::vector<TensorView*> passedOn(const Fusion& fusion, const std::vector<SegmentedGroup>& groups) {
   const auto isLibrary = [](const Expr* use) { return use->info().is_library; };
@@ -297,7 +323,7 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   const Range range(range_name);
   requireOneDevice("lower " + definition.name(), definition);
   const Grouping grouping = options.grouping;
-  const KernelTarget target = options.target.value_or(KernelTarget{});
+  const KernelTarget target = options.target.value_or(cpuTarget());
   std::unique_ptr<Fusion> copy = numberForRefusals(definition);
   if (copy != nullptr) {
     if (std::unique_ptr<Fusion> carried = carryInputMarks(*copy)) copy = std::move(carried);
@@ -328,13 +354,18 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   copyUpdatedInputs(*program, fusion, cloner, results);
   int64_t units = 0;
   std::set<const Val*> given;
-  const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target);
+  const Chains operand_views = simplified != nullptr ? makeOperandViews(fusion, target) : Chains();
+  const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target, operand_views);
   if (infers_layouts) hintStrideOrder(fusion, passedOn(fusion, groups));
   const InputUpdates updates =
       planInputUpdates(fusion, groups, makesKernels(grouping) ? GroupRuns::AsKernels : GroupRuns::OpByOp);
   const InputUpdates none;
   for (const SegmentedGroup& group : groups) {
     given.insert(group.outputs.begin(), group.outputs.end());
+    if (std::ranges::find(operand_views, group.exprs) != operand_views.end()) {
+      appendOperandView(*program, group.exprs, cloner);
+      continue;
+    }
     const bool is_by_hand = makesKernels(grouping) && is_scheduled && isKernelByHand(*group.exprs[0]);
     const bool is_op = group.exprs.size() == 1 && !is_by_hand;
     const InputUpdates& at_once = makesKernels(grouping) ? updates : none;

@@ -32,7 +32,9 @@ ProductActivations chosenProductActivations() {
   return activations;
 }
 
-KernelTarget cpuTarget(int64_t processors) { return {.kind = TargetKind::Cpu, .multiprocessors = processors}; }
+KernelTarget cpuTarget(int64_t processors) {
+  return {.kind = TargetKind::Cpu, .multiprocessors = processors, .strided_products = true};
+}
 
 KernelTarget hopperTarget() {
   return {.kind = TargetKind::Cuda,

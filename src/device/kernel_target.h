@@ -44,6 +44,7 @@ struct KernelTarget {
   int64_t shared_bytes_per_block = 0;        ///< at most, opted in
   int64_t registers_per_multiprocessor = 0;  ///< of 4 bytes
   bool has_clusters = false;                 ///< blocks may share their shared memory
+  bool strided_products = false;             ///< the library reads views: matrices and batches with strides of any size
   ProductActivations product_activations;    ///< which ones may be part of a product
   /// Schedule parameters of CUDA kernels that are not to be chosen, "threads=1024,persistent_batches=0,chunk=4", for
   /// measurements.

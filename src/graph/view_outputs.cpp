@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/view_layout.h"
 #include "ir/ops/math/load_store_op.h"
 
 namespace tokamak {
@@ -19,6 +18,23 @@ bool isPlain(const TensorView& tensor, MemoryKind kind) {
       domain.loop, [](const IterDomain* axis) { return axis->parallelType() != ParallelType::Serial; });
   return domain.loop == domain.logical && !is_marked && tensor.memoryKind() == kind && tensor.mesh().empty();
 }
+
+}  // namespace
+
+bool isViewStep(const Expr* expr) { return expr != nullptr && expr->info().may_be_view && !expr->is<LoadStoreOp>(); }
+
+std::optional<ViewLayout> layoutOfChain(const TensorView& source, std::span<const Expr* const> chain) {
+  ViewLayout layout = declaredLayout(source);
+  for (const Expr* step : chain) {
+    if (!isPlain(*asTensor(step->output(0)), source.memoryKind())) return std::nullopt;
+    std::optional<ViewLayout> next = layoutAfter(*step, layout);
+    if (!next) return std::nullopt;
+    layout = *std::move(next);
+  }
+  return layout;
+}
+
+namespace {
 
 class ViewFinder {
  public:
@@ -38,7 +54,7 @@ class ViewFinder {
     if (fusion_.outputAliases().contains(output) || fusion_.isInput(output)) return std::nullopt;
     ViewOutput view{.output = output, .chain = {}};
     const TensorView* source = output;
-    while (isStep(source->definition()) && (view.chain.empty() || !isComputedOutput(*source))) {
+    while (isViewStep(source->definition()) && (view.chain.empty() || !isComputedOutput(*source))) {
       view.chain.insert(view.chain.begin(), source->definition());
       source = asTensor(source->definition()->inputs()[0]);
     }
@@ -47,10 +63,6 @@ class ViewFinder {
       return std::nullopt;
     if (!source->mesh().empty()) return std::nullopt;
     return isView(view, *source) ? std::optional(std::move(view)) : std::nullopt;
-  }
-
-  static bool isStep(const Expr* expr) {
-    return expr != nullptr && expr->info().may_be_view && !expr->is<LoadStoreOp>();
   }
 
   // Whether the tensor is an output that is no view: chains start there.
@@ -64,15 +76,8 @@ class ViewFinder {
   }
 
   static bool isView(const ViewOutput& view, const TensorView& source) {
-    ViewLayout layout = declaredLayout(source);
-    for (const Expr* step : view.chain) {
-      const TensorView& result = *asTensor(step->output(0));
-      if (!isPlain(result, source.memoryKind())) return false;
-      std::optional<ViewLayout> next = layoutAfter(*step, layout);
-      if (!next) return false;
-      layout = *std::move(next);
-    }
-    return isAsRequired(*view.output, layout);
+    const std::optional<ViewLayout> layout = layoutOfChain(source, view.chain);
+    return layout && isAsRequired(*view.output, *layout);
   }
 
   const Fusion& fusion_;

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "analysis/view_layout.h"
 #include "ir/clone.h"
 
 namespace tokamak {
@@ -21,6 +24,14 @@ struct ViewOutput {
 /// Each step can be expressed by strides, and the output has its required layout if the chain's first tensor is as
 /// declared (analysis/view_layout.h).
 std::vector<ViewOutput> viewOutputsOf(const Fusion& fusion);
+
+/// Whether the op's result can be a view of its operand, which strides express (no `set`: that asks for a copy).
+bool isViewStep(const Expr* expr);
+
+/// The layout of the last result as a view of `source`, which the first step reads, as the second reads the first one's
+/// result. Nothing if strides do not express it, or a result has a schedule, a device mark, or another kind of memory
+/// than the source. Interns scalars in the fusion.
+std::optional<ViewLayout> layoutOfChain(const TensorView& source, std::span<const Expr* const> chain);
 
 /// A fusion without its view outputs.
 struct FusionWithoutViews {

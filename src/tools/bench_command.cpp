@@ -304,7 +304,7 @@ Row bench(const BenchOptions& options, ProgramFile& file) {
   const auto compile_start = SteadyClock::now();
   std::unique_ptr<HostIrContainer> program =
       lowerToHostProgram(*file.fusion, {.grouping = groupingNamed(options.grouping),
-                                        .target = is_cuda ? device->kernelTarget() : KernelTarget{},
+                                        .target = is_cuda ? device->kernelTarget() : cpuTarget(),
                                         .output_views = OutputViews::Copy,
                                         .output_layouts = outputLayoutsNamed(options.output_layouts)});
   const std::vector<std::pair<Val*, RunValue>> values = boundValues(*program, inputs.values, inputs.bindings);

@@ -70,7 +70,7 @@ class Pictures {
     if (name == "fusion") return fusionPicture(fusionFor(name));
     if (name == "segments") {
       const std::unique_ptr<HostIrContainer> segments = makeHostProgram(fusionFor(name), lowering_);
-      return segmentsPicture(*segments, lowering_.target.value_or(KernelTarget{}));
+      return segmentsPicture(*segments, lowering_.target.value_or(cpuTarget()));
     }
     if (name == "host") return hostPicture(program());
     return name == "plan" ? planPicture(plan(), program().name()) : memoryPicture(plan(), program().name());

@@ -94,7 +94,7 @@ std::string makeReport(ProgramFile& file, const ReportOptions& options) {
 
   ReportParts parts{.fusion = &fusion,
                     .segments = segments.get(),
-                    .target = KernelTarget{},
+                    .target = cpuTarget(),
                     .program = &evaluator.program(),
                     .plan = &plan,
                     .record = &record,

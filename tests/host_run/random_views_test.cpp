@@ -85,15 +85,48 @@ class RandomChain {
     Sizes64 sizes;
     for (size_t axis = 1 + below(4); axis > 0; --axis) sizes.push_back(pick({2, 3, 4, 6, 8, 12}));
     places_ = Places::of(sizes);
+    first_sizes_ = sizes;
     is_broadcast_.assign(sizes.size(), false);
     text_ = fmt::format("fusion f(T0: f32[{}])", joined(sizes));
     for (size_t steps = 1 + below(5); steps > 0; --steps) append();
   }
 
   std::string text() const { return fmt::format("{} -> T{} {{{} }}", text_, last_, body_); }
+  // The chain between what an input, a kernel or a product gives and a product that reads its end, on either side.
+  std::string textOfOperand() {
+    const Sizes64& sizes = places_.sizes;
+    const size_t source = below(3);
+    const std::string inputs = text_.substr(std::string("fusion f(T0: ").size());
+    const std::string of_input = inputs.substr(0, inputs.size() - 1);  // without the parenthesis
+    const int64_t first_k = first_sizes_.back();
+    std::string head = source == 0 ? fmt::format("fusion f(T0: {}", of_input) : fmt::format("fusion f(A: {}", of_input);
+    std::string body;
+    if (source == 1) body = " T0 = exp(A)";
+    if (source == 2) {
+      head += fmt::format(", B: f32[{}, {}]", first_k, first_k);
+      body = first_sizes_.size() == 1 ? " T0 = matmul(B, A)" : " T0 = matmul(A, B)";
+    }
+    const Sizes64 batches(sizes.begin(), sizes.end() - std::min<std::ptrdiff_t>(std::ssize(sizes), 2));
+    const std::string leading = batches.empty() || below(2) == 0 ? "" : joined(batches) + ", ";
+    const int64_t k = sizes.back();
+    const int64_t rows = sizes.size() < 2 ? k : sizes[sizes.size() - 2];
+    switch (below(3)) {
+      case 0:
+        head += fmt::format(", C: f32[{}{}, 3]", leading, k);
+        body += fmt::format("{} P = matmul(T{}, C)", body_, last_);
+        break;
+      case 1:
+        head += fmt::format(", C: f32[{}5, {}]", leading, rows);
+        body += fmt::format("{} P = matmul(C, T{})", body_, last_);
+        break;
+      default: head += fmt::format(", C: f32[5, {}]", k); body += fmt::format("{} P = linear(T{}, C)", body_, last_);
+    }
+    return fmt::format("{}) -> P {{{} }}", head, body);
+  }
   bool isView() const { return is_view_; }
   bool isEmpty() const { return countOf(places_.sizes) == 0; }
   bool isStep() const { return last_ > 0; }
+  bool hasAxes() const { return !places_.sizes.empty(); }
 
  private:
   size_t below(size_t bound) { return static_cast<size_t>(random_() % bound); }
@@ -242,6 +275,7 @@ class RandomChain {
 
   std::mt19937_64 random_;
   Places places_;
+  Sizes64 first_sizes_;
   std::vector<bool> is_broadcast_;  // of size 1, or expanded
   std::string text_;
   std::string body_;
@@ -275,6 +309,28 @@ TEST(RandomView, CostsNothingWhereStridesTellIt) {
   }
   EXPECT_GT(views, 200 / kShare);
   EXPECT_GE(copies, 40 / kShare);
+}
+
+// Whether products read what was moved as a view, or where it was computed anew: the numbers are the oracle's.
+TEST(RandomView, OfProductsOperandsChangesNoNumber) {
+  RunBench bench({.threads = 1, .poisons_memory = true, .runner = KernelRunner::Interpreted, .target = cpuTarget()});
+  int views = 0;
+  int copies = 0;
+  for (uint64_t seed = 0; seed < 600 / kShare; ++seed) {
+    RandomChain chain(seed);
+    if (!chain.isStep() || !chain.hasAxes()) continue;
+    const std::string text = chain.textOfOperand();
+    SCOPED_TRACE(text);
+    const auto fusion = fusionOf(text);
+    MultiDeviceExecutor executor(*fusion, bench.device, {});
+    const std::vector<RunValue> inputs = bench.inputsOf(*fusion);
+    std::vector<Tensor> outputs;
+    ASSERT_NO_THROW(outputs = executor.runWithInput(inputs));
+    ASSERT_EQ(differenceFromOracle(*fusion, oracleInputsOf(inputs), outputs), "");
+    (executor.program().views().empty() ? copies : views) += 1;
+  }
+  EXPECT_GT(views, 200 / kShare);
+  EXPECT_GT(copies, 100 / kShare);
 }
 
 // A computed value, outputs that show it in several shapes and orders, and ops that read these, in random order.

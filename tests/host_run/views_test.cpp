@@ -402,6 +402,20 @@ TEST(View, OfAnInputThatIsUpdatedIsACopyOfWhatItWas) {
   }
 }
 
+TEST(View, OfAnInputThatIsUpdatedMayBeAProductsOperand) {
+  RunBench bench;
+  const auto fusion = fusionOf(
+      "fusion f(T0: f32[i0, i2]) -> (T2 aliases T0, T4) { T3 = permute(T0, order=[1, 0]) T2 = add(T0, 1.0) T4 = "
+      "matmul(T3, exp(T2)) }" +
+      kSizes);
+  for (const Mode mode : kModes) {
+    const auto inputs = bench.inputsOf(*fusion);
+    const auto reference = oracleInputsOf(inputs);
+    const std::vector<Tensor> outputs = viewExecutorOf(*fusion, bench, mode).runWithInput(inputs);
+    EXPECT_EQ(differenceFromOracle(*fusion, reference, outputs), "");
+  }
+}
+
 TEST(View, OfAStridedInputHasItsStrides) {
   RunBench bench;
   const auto fusion = fusionOf(

@@ -118,7 +118,7 @@ const DeviceProperties& Recorder::properties() const {
 }
 
 KernelTarget Recorder::kernelTarget() const {
-  return replay_device_ != nullptr ? replay_device_->kernelTarget() : KernelTarget{};
+  return replay_device_ != nullptr ? replay_device_->kernelTarget() : cpuTarget();
 }
 
 std::unique_ptr<Stream> Recorder::makeStream() {
