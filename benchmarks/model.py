@@ -4,10 +4,10 @@
     python benchmarks/model.py [--threads N] [--batches N ...] [--rounds N] [--output FILE.json]
 
 The model is that of examples/python/sentence_embedding.py, the sentences are padded to the longest of their batch. Each
-system has a process of its own, so that no thread of another one is awake. A round asks each in turn for a few calls of
-the model and of its matrix products alone, with the same shapes, biases, types and weights. Rounds in which other
+system has a process of its own, so that no thread of another one is awake. A round asks each in turn for a few calls,
+and for a few with a profiler, which tells what of a call is outside of its matrix products. Rounds in which other
 processes of the machine took more than 3 % of its time are measured again. Figures are medians of rounds, in
-milliseconds; `outside` is the model's time less that of its products. Results are compared with torch's.
+milliseconds. Results are compared with torch's.
 """
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ An elevator that stops on every floor is slower than the stairs.
 The letter arrived forty years late.
 Stars twinkle because the air between them and us is never still.""".splitlines()
 MOST_BY_OTHERS = 0.03
-CALLS = {1: 20}  # in a row; 4 of other batches
+CALLS = {1: 20}  # in a row; 6 of other batches
 
 
 # --- the model in torch ---
@@ -117,77 +117,75 @@ def torch_model(weights: model.Weights) -> Any:
     return Model().eval()
 
 
-# --- products alone ---
+# --- what is outside of products, by profiles ---
 
-Layer = list[tuple[np.ndarray, np.ndarray]]  # matrices and biases
-
-
-def layers_of(weights: model.Weights) -> list[Layer]:
-    parts = ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
-             "intermediate.dense", "output.dense")
-    return [[model.linear_of(weights, f"encoder.layer.{number}.{part}") for part in parts] for number in range(6)]
+PRODUCT_OPS = ("aten::addmm", "aten::mm", "aten::bmm", "aten::baddbmm")  # of torch
+ATTENTION_OP = "aten::_scaled_dot_product_flash_attention_for_cpu"  # two products, and a softmax between
 
 
-def operands_of(sentences: int, tokens: int) -> list[np.ndarray]:
-    """Rows, wide rows, queries, transposed keys, probabilities and values."""
-    random = np.random.default_rng(0)
-    head = (sentences, model.HEADS)
-    shapes = [(sentences, tokens, 384), (sentences, tokens, 1536), (*head, tokens, 32), (*head, 32, tokens),
-              (*head, tokens, tokens), (*head, tokens, 32)]
-    return [random.standard_normal(shape, np.float32) for shape in shapes]
+def product_time_of_tokamak(profile: Any) -> float:
+    """Seconds in matrix products, biases included."""
+    return sum(kernel.total_seconds for kernel in profile.kernels
+               if "= linear(" in kernel.name or "= matmul(" in kernel.name)
 
 
-def products_of_layer(linear: Any, matmul: Any, operands: list[Any], layer: list[Any]) -> tuple[Any, ...]:
-    x, wide, q, k, p, v = operands
-    inputs = [x, x, x, x, x, wide]
-    return (*(linear(each, *pair) for each, pair in zip(inputs, layer)), matmul(q, k), matmul(p, v))
-
-
-def products_of_tokamak(layers: list[Layer]) -> Callable[..., None]:
-    """All products of the model; results are written over those of the layer before."""
+def outside_of_tokamak(call: Callable[[], Any], calls: int) -> float:
+    """Milliseconds of a call outside of its matrix products: its time less theirs, in the same calls."""
     import tokamak
 
-    programs = {}
-
-    def run(*operands: np.ndarray) -> None:
-        shape = operands[0].shape
-        if shape not in programs:
-            with tokamak.FusionDefinition() as fd:
-                given = [fd.from_array(each) for each in operands]
-                weights = [tuple(fd.from_array(each, static_sizes=True) for each in pair) for pair in layers[0]]
-                for each in products_of_layer(fd.ops.linear, fd.ops.matmul, given, weights):
-                    fd.add_output(each)
-            out = [np.empty_like(each) for each in fd.execute([*operands, *sum(layers[0], ())])]
-            programs[shape] = fd, out
-        fd, out = programs[shape]
-        for layer in layers:
-            fd.execute([*operands, *sum(layer, ())], out=out)
-
-    return run
+    plain = times_of(call, calls)
+    with tokamak.profile() as profile:
+        profiled = times_of(call, calls)
+    return outside(plain, profiled, product_time_of_tokamak(profile))
 
 
-def products_of_torch(layers: list[Layer], compiled: Callable[..., Any]) -> Callable[..., None]:
+def outside_of_torch(call: Callable[[], Any], calls: int, shape: tuple[int, int]) -> float:
+    """The same by torch's profiler, and tokamak's for its products. Of attention as one op, what its two products take
+    alone is not outside."""
+    import tokamak
+    from torch.profiler import ProfilerActivity, profile
+
+    plain = times_of(call, calls)
+    with profile(activities=[ProfilerActivity.CPU]) as profiler, tokamak.profile() as own:
+        profiled = times_of(call, calls)
+    events = {event.key: event for event in profiler.key_averages()}
+    products = sum(events[op].cpu_time_total for op in PRODUCT_OPS if op in events) * 1e-6
+    attentions = events[ATTENTION_OP].count if ATTENTION_OP in events else 0
+    products += product_time_of_tokamak(own) + attentions * attention_products(*shape)
+    return outside(plain, profiled, products)
+
+
+def outside(plain: list[float], profiled: list[float], products: float) -> float:
+    """Milliseconds, from seconds of calls without and with the profiler, whose own time counts for nobody."""
+    cost = max(0.0, statistics.median(profiled) - statistics.median(plain))
+    return ((sum(profiled) - products) / len(profiled) - cost) * 1e3
+
+
+@functools.cache
+def attention_products(sentences: int, tokens: int) -> float:
+    """Seconds that torch takes for the two products of one layer's attention."""
     import torch
 
-    tensors = [[(torch.from_numpy(np.ascontiguousarray(matrix)), torch.from_numpy(bias)) for matrix, bias in layer]
-               for layer in layers]
-    linear = torch.nn.functional.linear
-    call = compiled(lambda operands, layer: products_of_layer(linear, torch.matmul, operands, layer))
+    batches, features = sentences * model.HEADS, 384 // model.HEADS
+    q, k, p, v = (torch.rand(batches, *shape) for shape in
+                  ((tokens, features), (features, tokens), (tokens, tokens), (tokens, features)))
+    scores, taken = torch.empty_like(p), torch.empty_like(v)
 
-    def run(*operands: Any) -> None:
-        for layer in tensors:
-            call(list(operands), layer)
+    def both() -> None:
+        torch.bmm(q, k, out=scores)
+        torch.bmm(p, v, out=taken)
 
-    return run
+    both()
+    return statistics.median(times_of(both, 200))
 
 
 # --- a system, in a process of its own ---
 
-def calls_of(system: str, threads: int) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """The model, its products, and what makes arguments of arrays."""
+def model_of(system: str, threads: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The model, and what makes arguments of arrays."""
     weights = model.load_weights(FOLDER)
     if system == "tokamak":
-        return model.embedder(weights), products_of_tokamak(layers_of(weights)), lambda array: array
+        return model.embedder(weights), lambda array: array
     import torch
 
     torch.set_num_threads(threads)
@@ -199,38 +197,42 @@ def calls_of(system: str, threads: int) -> tuple[Callable[..., Any], Callable[..
                                                                    options={"products": "tokamak"})}[system]
     if system != "eager":
         import tokamak.torch  # noqa: F401
-    return compiled(torch_model(weights)), products_of_torch(layers_of(weights), compiled), torch.from_numpy
+    return compiled(torch_model(weights)), torch.from_numpy
 
 
-def timed(call: Callable[[], Any], calls: int) -> float:
-    """Milliseconds of one call: the median of a few in a row, after one that is not timed."""
-    call()
+def times_of(call: Callable[[], Any], calls: int) -> list[float]:
+    """Seconds of each of some calls in a row."""
     taken = []
     for _ in range(calls):
         started = time.perf_counter()
         call()
         taken.append(time.perf_counter() - started)
-    return statistics.median(taken) * 1e3
+    return taken
 
 
 def work(system: str, threads: int, folder: Path) -> None:
-    """Answers the words that come in: a batch, and model or products."""
-    network, products, argument = calls_of(system, threads)
+    """Answers the words that come in: a batch, and model (its time) or outside (of its products)."""
+    network, argument = model_of(system, threads)
     inputs = {}
     for words in sys.stdin:
         batch, what = words.split()
         if batch not in inputs:
-            ids, mask = (np.load(folder / f"{each}_{batch}.npy") for each in ("ids", "mask"))
-            inputs[batch] = {"model": [argument(each) for each in (ids, mask)],
-                             "products": [argument(each) for each in operands_of(*ids.shape)]}
+            inputs[batch] = [argument(np.load(folder / f"{each}_{batch}.npy")) for each in ("ids", "mask")]
             started = time.perf_counter()
-            vectors = network(*inputs[batch]["model"])
+            vectors = network(*inputs[batch])
             first_call = time.perf_counter() - started
             np.save(folder / f"{system}_{batch}.npy", np.asarray(vectors))
             print(json.dumps(first_call), flush=True)
             continue
-        call = functools.partial(network if what == "model" else products, *inputs[batch][what])
-        print(json.dumps(timed(call, CALLS.get(int(batch), 4))), flush=True)
+        call, calls = functools.partial(network, *inputs[batch]), CALLS.get(int(batch), 6)
+        call()
+        if what == "model":
+            answer = statistics.median(times_of(call, calls)) * 1e3
+        elif system == "tokamak":
+            answer = outside_of_tokamak(call, calls)
+        else:
+            answer = outside_of_torch(call, calls, tuple(inputs[batch][0].shape))
+        print(json.dumps(answer), flush=True)
 
 
 class Worker:
@@ -293,20 +295,20 @@ def measure(options: argparse.Namespace, folder: str) -> dict[str, Any]:
     results = {}
     for batch in options.batches:
         first = {system: worker.ask(batch, "model") for system, worker in workers.items()}
-        times: dict[str, dict[str, list[float]]] = {system: {"model": [], "products": []} for system in workers}
+        times: dict[str, dict[str, list[float]]] = {system: {"model": [], "outside": []} for system in workers}
         others = []
         for _ in range(options.rounds):
             for system, worker in workers.items():
-                for what in ("model", "products"):
+                for what in ("model", "outside"):
                     taken, by_others = measured(worker, batch, what)
                     times[system][what].append(taken)
                     others.append(by_others)
         rows = {}
         for system in workers:
-            whole, products = (statistics.median(times[system][what]) for what in ("model", "products"))
+            whole, outside = (statistics.median(times[system][what]) for what in ("model", "outside"))
             error = np.abs(np.load(f"{folder}/{system}_{batch}.npy") - np.load(f"{folder}/eager_{batch}.npy")).max()
             rows[system] = {"model": round(whole, 3), "least": round(min(times[system]["model"]), 3),
-                            "products": round(products, 3), "outside": round(whole - products, 3),
+                            "products": round(whole - outside, 3), "outside": round(outside, 3),
                             "first_call_s": round(first[system], 2), "error": float(error)}
             print(f"{shapes[batch]!s:10} {SYSTEMS[system]:80} {rows[system]}", flush=True)
         results[str(batch)] = {"shape": shapes[batch], "most_by_others": round(max(others), 3), "milliseconds": rows}
