@@ -3,9 +3,11 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <latch>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -174,6 +176,62 @@ TEST(CpuDevice, AStreamThatIsDestroyedHasRunItsWork) {
     for (int j = 0; j < 10; ++j) device.callback(*stream, [&] { ++runs; });
   }
   EXPECT_EQ(runs, 500);
+}
+
+// Counts how often it ran, and keeps why it did not.
+class CountedWork final : public CpuWork {
+ public:
+  void run(void* const* /*addresses*/, BlockPool& /*pool*/) const override { ++runs; }
+  void skip(const std::exception_ptr& cause) const noexcept override { causes.push_back(cause); }
+
+  mutable int runs = 0;
+  mutable std::vector<std::exception_ptr> causes;
+};
+
+std::string textOfCause(const std::exception_ptr& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+TEST(CpuDevice, WorkThatIsSkippedIsToldWhy) {
+  for (const size_t operands : {1, 10'000}) {  // so many are not kept in the stream's queue
+    CpuDevice device;
+    const auto stream = device.createStream();
+    const CountedWork work;
+    const std::vector<void*> addresses(operands);
+    device.launch(*stream, work, addresses);
+    device.callback(*stream, [] { throw std::runtime_error("a fault of the test"); });
+    device.launch(*stream, work, addresses);
+    device.launch(*stream, work, addresses);
+    EXPECT_THROW(device.synchronize(*stream), std::runtime_error);
+    device.launch(*stream, work, addresses);
+    device.synchronize(*stream);
+    EXPECT_EQ(work.runs, 2);
+    ASSERT_EQ(work.causes.size(), 2U);
+    EXPECT_EQ(textOfCause(work.causes[1]), "a fault of the test");
+  }
+}
+
+TEST(CpuDevice, WorkThatAGuestOfTheStreamSkipsIsToldWhy) {
+  class FailingWork final : public CpuWork {
+   public:
+    void run(void* const* /*addresses*/, BlockPool& /*pool*/) const override { throw std::runtime_error("at once"); }
+  };
+  CpuDevice device;
+  const auto stream = device.createStream();
+  const FailingWork failing;
+  const CountedWork work;
+  ASSERT_TRUE(device.tryEnterStream(*stream));
+  device.launch(*stream, failing, {});
+  device.launch(*stream, work, {});
+  device.leaveStream(*stream);
+  EXPECT_THROW(device.synchronize(*stream), std::runtime_error);
+  EXPECT_EQ(work.runs, 0);
+  ASSERT_EQ(work.causes.size(), 1U);
+  EXPECT_EQ(textOfCause(work.causes[0]), "at once");
 }
 
 TEST(BlockPool, EveryBlockRunsOnce) {

@@ -118,7 +118,8 @@ struct StreamQueue::FillRecord : Record {
 };
 struct StreamQueue::LaunchRecord : Record {
   const CpuWork* work = nullptr;
-  void** addresses() { return reinterpret_cast<void**>(this + 1); }
+  void** many = nullptr;  // addresses that the ring has no room for; the record's
+  void** addresses() { return many != nullptr ? many : reinterpret_cast<void**>(this + 1); }
 };
 struct StreamQueue::CallbackRecord : Record {
   std::function<void()> function;
@@ -265,15 +266,14 @@ void StreamQueue::issueFill(void* to, uint8_t byte, int64_t bytes) {
 }
 
 void StreamQueue::issueLaunch(const CpuWork& work, std::span<void* const> addresses) {
+  if (isGuestHere() && guests_failure_ != nullptr) return work.skip(guests_failure_);
   if (tryRunAsGuest([&] { runLaunch(work, addresses.data()); })) return;
   const size_t extra = addresses.size_bytes();
-  if (sizeof(LaunchRecord) + extra > ring_.maxRecordBytes()) {  // thousands of operands
-    return issueCallback([this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())] {
-      runLaunch(work, copies.data());
-    });
-  }
-  issue<LaunchRecord>(RecordKind::Launch, extra, [&](LaunchRecord& record) {
+  const bool has_many = sizeof(LaunchRecord) + extra > ring_.maxRecordBytes();  // thousands of operands
+  auto many = has_many ? std::make_unique<void*[]>(addresses.size()) : nullptr;
+  issue<LaunchRecord>(RecordKind::Launch, has_many ? 0 : extra, [&](LaunchRecord& record) {
     record.work = &work;
+    record.many = many.release();
     std::ranges::copy(addresses, record.addresses());
   });
 }
@@ -374,16 +374,21 @@ void StreamQueue::execute(Record& record) {
     case RecordKind::Reset: return startAnew();
     default: break;
   }
-  if (is_skipping) {
-    noteSkipped(record);
-    if (record.kind == RecordKind::Callback) static_cast<CallbackRecord&>(record).~CallbackRecord();
-    return;
-  }
+  if (is_skipping) return skip(record);
   try {
     runWork(record);
   } catch (...) {
     fail(std::make_shared<AsyncFailure>(std::current_exception()));
   }
+}
+
+void StreamQueue::skip(Record& record) {
+  noteSkipped(record);
+  if (record.kind == RecordKind::Callback) static_cast<CallbackRecord&>(record).~CallbackRecord();
+  if (record.kind != RecordKind::Launch) return;
+  const auto& launch = static_cast<LaunchRecord&>(record);
+  launch.work->skip(failure_->cause);
+  delete[] launch.many;
 }
 
 void StreamQueue::runWork(Record& record) {
@@ -392,6 +397,7 @@ void StreamQueue::runWork(Record& record) {
     case RecordKind::Fill: return runFill(static_cast<FillRecord&>(record));
     case RecordKind::Launch: {
       auto& launch = static_cast<LaunchRecord&>(record);
+      const std::unique_ptr<void*[]> many(launch.many);
       return runLaunch(*launch.work, launch.addresses());
     }
     case RecordKind::Callback: return runCallback(static_cast<CallbackRecord&>(record));

@@ -118,6 +118,7 @@ class StreamQueue final : public StreamClock {
   void waitForGuest() const;
   void runAll();
   void execute(Record& record);
+  void skip(Record& record);
   void runWork(Record& record);
   void runWait(const WaitRecord& record, bool is_skipping);
   void runLaunch(const CpuWork& work, void* const* addresses);
