@@ -1,0 +1,149 @@
+#include "dist/local/local_job.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace tokamak {
+
+namespace {
+
+[[noreturn]] void raiseOf(const Breakage& breakage) {
+  throw CommunicationError(breakage.fault, breakage.rank, breakage.text);
+}
+
+}  // namespace
+
+LocalJob::LocalJob(int64_t size, const LocalOptions& options) : options_(options), ranks_(static_cast<size_t>(size)) {}
+
+const Breakage* LocalJob::whyGone(std::span<const int64_t> ranks) const {
+  for (const int64_t rank : ranks) {
+    const auto& gone = ranks_[static_cast<size_t>(rank)].gone;
+    if (gone) return &*gone;
+  }
+  return nullptr;
+}
+
+const Breakage* LocalJob::whySilent(std::span<const int64_t> ranks) const {
+  for (const int64_t rank : ranks) {
+    const Rank& of = ranks_[static_cast<size_t>(rank)];
+    if (of.is_silent) return &*of.gone;
+  }
+  return nullptr;
+}
+
+// The n-th call of each rank: the first exchange of this kind that the rank is not part of yet. One that failed stays
+// until all have been told.
+LocalJob::Exchange& LocalJob::join(std::string_view tag, std::span<const int64_t> ranks, size_t position) {
+  const auto isThis = [&](const Exchange& exchange) {
+    return exchange.tag == tag && std::ranges::equal(exchange.ranks, ranks) && !exchange.given[position];
+  };
+  const auto found = std::ranges::find_if(exchanges_, isThis);
+  if (found != exchanges_.end()) return *found;
+  exchanges_.push_back({.tag = std::string(tag),
+                        .ranks = {ranks.begin(), ranks.end()},
+                        .given = std::vector<std::optional<std::vector<std::byte>>>(ranks.size()),
+                        .breakage = {}});
+  return exchanges_.back();
+}
+
+std::vector<std::vector<std::byte>> LocalJob::exchange(int64_t rank, std::string_view tag,
+                                                       std::span<const int64_t> ranks,
+                                                       std::span<const std::byte> bytes) {
+  const auto position = static_cast<size_t>(positionOf(ranks, rank));
+  const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
+  std::unique_lock lock(mutex_);
+  Exchange& here = join(tag, ranks, position);
+  here.given[position].emplace(bytes.begin(), bytes.end());
+  if (const Breakage* gone = whyGone(ranks); gone != nullptr && !here.breakage) here.breakage = *gone;
+  const auto findMissing = [&] { return std::ranges::find_if(here.given, [](const auto& it) { return !it; }); };
+  exchanged_.notify_all();
+  while (!here.breakage && findMissing() != here.given.end()) {
+    if (exchanged_.wait_until(lock, deadline) != std::cv_status::timeout || here.breakage) continue;
+    const auto missing = findMissing();
+    if (missing == here.given.end()) break;
+    const int64_t late = ranks[static_cast<size_t>(missing - here.given.begin())];
+    here.breakage = {CommunicationFault::TimedOut, late,
+                     fmt::format("exchange \"{}\" of ranks ({}): rank {} did not come within {} ms", tag,
+                                 joined(ranks, " "), late, options_.timeout.count())};
+    exchanged_.notify_all();
+  }
+  const std::optional<Breakage> breakage = here.breakage;
+  std::vector<std::vector<std::byte>> theirs;
+  if (!breakage)
+    for (const auto& given : here.given) theirs.push_back(*given);
+  if (++here.taken == here.ranks.size()) std::erase_if(exchanges_, [&](const Exchange& it) { return &it == &here; });
+  if (breakage) raiseOf(*breakage);
+  return theirs;
+}
+
+std::vector<int64_t> LocalJob::alive(std::span<const int64_t> ranks) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> alive;
+  for (const int64_t rank : ranks)
+    if (!ranks_[static_cast<size_t>(rank)].gone) alive.push_back(rank);
+  return alive;
+}
+
+std::shared_ptr<TeamTable> LocalJob::table(std::span<const int64_t> ranks, int64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  if (const Breakage* silent = whySilent(ranks)) raiseOf(*silent);
+  const std::vector<int64_t> key(ranks.begin(), ranks.end());
+  auto& tables = tables_[key];
+  if (static_cast<size_t>(epoch) == tables.size())
+    tables.push_back(std::make_shared<TeamTable>(key, epoch, options_.timeout));
+  return tables[static_cast<size_t>(epoch)];
+}
+
+std::vector<std::shared_ptr<TeamTable>> LocalJob::tablesOf(int64_t rank) const {
+  std::vector<std::shared_ptr<TeamTable>> tables;
+  for (const auto& [ranks, epochs] : tables_)
+    if (positionOf(ranks, rank) >= 0) tables.insert(tables.end(), epochs.begin(), epochs.end());
+  return tables;
+}
+
+void LocalJob::breakExchangesOf(int64_t rank) {
+  for (Exchange& exchange : exchanges_) {
+    const int64_t position = positionOf(exchange.ranks, rank);
+    if (position < 0 || exchange.given[static_cast<size_t>(position)] || exchange.breakage) continue;
+    exchange.breakage = ranks_[static_cast<size_t>(rank)].gone;
+  }
+  exchanged_.notify_all();
+}
+
+// Teams first: who is told by an exchange finds them broken.
+void LocalJob::noteDeath(int64_t rank, std::string_view operation) {
+  const Breakage death = {CommunicationFault::Died, rank, fmt::format("rank {} died in {}", rank, operation)};
+  std::vector<std::shared_ptr<TeamTable>> tables;
+  {
+    const std::lock_guard lock(mutex_);
+    Rank& of = ranks_[static_cast<size_t>(rank)];
+    if (!of.gone) of.gone = death;
+    of.is_silent = true;
+    tables = tablesOf(rank);
+  }
+  for (const auto& table : tables) table->breakUp(death);
+  const std::lock_guard lock(mutex_);
+  breakExchangesOf(rank);
+}
+
+void LocalJob::noteLeaving(int64_t rank) {
+  const std::lock_guard lock(mutex_);
+  std::optional<Breakage>& gone = ranks_[static_cast<size_t>(rank)].gone;
+  if (!gone) gone = {CommunicationFault::Left, rank, fmt::format("rank {} left the job", rank)};
+  breakExchangesOf(rank);
+}
+
+void LocalJob::noteLeft(int64_t rank) {
+  std::vector<std::shared_ptr<TeamTable>> tables;
+  {
+    const std::lock_guard lock(mutex_);
+    ranks_[static_cast<size_t>(rank)].is_silent = true;
+    tables = tablesOf(rank);
+  }
+  for (const auto& table : tables) table->noteLeft(rank);
+}
+
+}  // namespace tokamak
