@@ -216,13 +216,13 @@ TEST(CpuDevice, WorkThatIsSkippedIsToldWhy) {
 }
 
 TEST(CpuDevice, WorkThatAGuestOfTheStreamSkipsIsToldWhy) {
-  class FailingWork final : public CpuWork {
+  class RaisingWork final : public CpuWork {
    public:
     void run(void* const* /*addresses*/, BlockPool& /*pool*/) const override { throw std::runtime_error("at once"); }
   };
   CpuDevice device;
   const auto stream = device.createStream();
-  const FailingWork failing;
+  const RaisingWork failing;
   const CountedWork work;
   ASSERT_TRUE(device.tryEnterStream(*stream));
   device.launch(*stream, failing, {});

@@ -147,6 +147,41 @@ TEST(LocalCommunicators, RandomDeathsInRandomSequencesLeaveNobodyWaiting) {
   EXPECT_LT(deaths, 40);
 }
 
+TEST(LocalCommunicators, ARankThatHangsInAnOperationIsNamed) {
+  bool hangs_inside = false;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const LocalFaults faults = {.seed = seed, .longest_delay = milliseconds(300)};
+    localJob(2, {.timeout = milliseconds(40), .faults = faults}).run([&](TestRank& rank) {
+      const Outcome outcome = runUntilFailure(rank, std::vector<OperationForm>(20, {.count = 10}));
+      ASSERT_TRUE(outcome.failure.has_value());
+      EXPECT_EQ(outcome.failure->fault(), CommunicationFault::TimedOut);
+      EXPECT_THAT(outcome.failure->message(),
+                  testing::StartsWith("rank " + std::to_string(outcome.failure->rank()) + " did not come to "));
+      const bool is_inside = outcome.failure->message().find("the end of Allreduce") != std::string::npos;
+      if (is_inside && rank.rank() == 0) hangs_inside = true;
+    });
+  }
+  EXPECT_TRUE(hangs_inside);
+}
+
+TEST(LocalCommunicators, ADeathEndsTheExchangesOfTheRankItself) {
+  const LocalFaults faults = {.death = LocalDeath{.rank = 1, .operation = 0}};
+  localJob(2, {.faults = faults}).run([](TestRank& rank) {
+    const auto ranks = firstRanks(2);
+    const auto team = rank.communicator().team(ranks);
+    const CommunicationRequest request = {.kind = Kind::Allreduce, .counts = {1}};
+    const auto work = team->prepare(request);
+    rank.communicator().exchange("prepared", ranks, {});
+    void* const buffer = rank.memory(4);
+    if (rank.rank() == 1) rank.device().callback(rank.current(), [] { std::this_thread::sleep_for(milliseconds(50)); });
+    rank.post(team->stream(), work, {buffer, buffer});
+    if (rank.rank() == 1) {  // it is dead before the other one comes
+      EXPECT_EQ(failureOf([&] { rank.communicator().exchange("never", ranks, {}); }).message(),
+                "rank 1 died in Allreduce 0 of team (0 1)");
+    }
+  });
+}
+
 TEST(LocalCommunicators, TheSameSeedGivesTheSameFaults) {
   const auto outcomesOf = [](uint64_t seed) {
     const LocalFaults faults = {.seed = seed, .death_chance = 0.02};

@@ -104,12 +104,12 @@ std::vector<std::shared_ptr<TeamTable>> LocalJob::tablesOf(int64_t rank) const {
   return tables;
 }
 
+// Those that are complete have been, whoever has not looked yet.
 void LocalJob::breakExchangesOf(int64_t rank) {
-  for (Exchange& exchange : exchanges_) {
-    const int64_t position = positionOf(exchange.ranks, rank);
-    if (position < 0 || exchange.given[static_cast<size_t>(position)] || exchange.breakage) continue;
-    exchange.breakage = ranks_[static_cast<size_t>(rank)].gone;
-  }
+  const auto isGiven = [](const auto& given) { return given.has_value(); };
+  for (Exchange& exchange : exchanges_)
+    if (positionOf(exchange.ranks, rank) >= 0 && !exchange.breakage && !std::ranges::all_of(exchange.given, isGiven))
+      exchange.breakage = ranks_[static_cast<size_t>(rank)].gone;
   exchanged_.notify_all();
 }
 

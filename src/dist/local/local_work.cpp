@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -142,7 +143,8 @@ void LocalWork::run(void* const* addresses, BlockPool& pool) const {
   } catch (const CommunicationError&) {
     throw;  // the team's, or that of a death, which broke it
   } catch (...) {
-    breakBecauseOf(std::current_exception(), number_);
+    const Item& first = items_[0];
+    breakBecauseOf(std::current_exception(), running ? number_ : table_->nextNumber(*first.channel, first.member));
     throw;
   }
 }
@@ -232,6 +234,12 @@ void LocalWork::moveParts(const Visit& visit, const Item& item, OperationFaults&
   }
 }
 
+// Where what `member` gets begins in what the other one of an AllToAll sends.
+static int64_t sentBefore(const CommunicationRequest& theirs, size_t member) {
+  return std::accumulate(theirs.counts.begin(), theirs.counts.begin() + static_cast<std::ptrdiff_t>(member),
+                         int64_t{0});
+}
+
 // What this rank gets from that one, or nothing.
 void LocalWork::copyFrom(const Visit& visit, const Item& item, size_t other, BlockPool& pool) const {
   const CommunicationRequest& request = item.request;
@@ -246,8 +254,6 @@ void LocalWork::copyFrom(const Visit& visit, const Item& item, size_t other, Blo
     case Kind::AllToAll:
       to = item.offsets[other];
       count = item.offsets[other + 1] - to;
-      if (request.kind == Kind::AllToAll)
-        for (size_t member = 0; member < item.member; ++member) from += theirs.request->counts[member];
       break;
     case Kind::Scatter: from = item.offsets[item.member]; [[fallthrough]];
     case Kind::Broadcast:
@@ -257,6 +263,7 @@ void LocalWork::copyFrom(const Visit& visit, const Item& item, size_t other, Blo
   if (count == 0) return;
   const int64_t size = sizeOf(request.dtype);
   TeamTable::beginReading(visit, other);
+  if (request.kind == Kind::AllToAll) from = sentBefore(*theirs.request, item.member);
   copyPart(at(visit.meeting->arrivals[item.member].output, to, size), at(theirs.input, from, size), count * size, pool);
   TeamTable::endReading(visit, other);
 }
