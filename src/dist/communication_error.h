@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/export.h"
 
 namespace tokamak {
 
@@ -21,7 +20,7 @@ enum class CommunicationFault : uint8_t {
 /// Raised on every rank of a team that is broken: by works, once they are waited for, and by calls. Its code is Device.
 /// Sticky: all further works of the team raise it, until the team is formed anew.
 /// Thread safety: a value, as Error.
-class TOKAMAK_EXPORT CommunicationError final : public Error {
+class CommunicationError final : public Error {
  public:
   /// `rank`: because of which the communication ended, or the first of those; `text` names it and the operation.
   CommunicationError(CommunicationFault fault, int64_t rank, const std::string& text);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/export.h"
 #include "ir/ops/host/p2p_communication.h"
 #include "ir/ops/math/reduction_op.h"
 #include "symbolic/data_type.h"
@@ -85,17 +84,16 @@ struct BufferCounts {
 };
 
 /// Errors: Usage, naming the kind and what is legal, for a request that a member of this team cannot make.
-TOKAMAK_EXPORT void requireLegal(const CommunicationRequest& request, std::span<const int64_t> team, int64_t rank);
+void requireLegal(const CommunicationRequest& request, std::span<const int64_t> team, int64_t rank);
 /// Of a legal request. A root that may do without an output has one here.
-TOKAMAK_EXPORT BufferCounts bufferCounts(const CommunicationRequest& request, std::span<const int64_t> team,
-                                         int64_t rank);
+BufferCounts bufferCounts(const CommunicationRequest& request, std::span<const int64_t> team, int64_t rank);
 /// "Allreduce of 16 f32 (sum)", "Broadcast of 4 i64 from rank 1", "Allgather of 3 + 3 + 2 f32".
-TOKAMAK_EXPORT std::string describe(const CommunicationRequest& request);
+std::string describe(const CommunicationRequest& request);
 /// What differs between requests that two members made for one communication: "the dtypes differ". Empty: they belong
 /// together.
-TOKAMAK_EXPORT std::string differenceOf(const CommunicationRequest& a, int64_t rank_of_a, const CommunicationRequest& b,
-                                        int64_t rank_of_b, std::span<const int64_t> team);
+std::string differenceOf(const CommunicationRequest& a, int64_t rank_of_a, const CommunicationRequest& b,
+                         int64_t rank_of_b, std::span<const int64_t> team);
 /// Where `rank` stands in the team, or -1.
-TOKAMAK_EXPORT int64_t positionOf(std::span<const int64_t> team, int64_t rank);
+int64_t positionOf(std::span<const int64_t> team, int64_t rank);
 
 }  // namespace tokamak

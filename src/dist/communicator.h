@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/export.h"
 #include "device/device.h"
 #include "device/work.h"
 #include "dist/communication_request.h"
@@ -31,7 +30,7 @@ namespace tokamak {
 /// Memory that others may still read stays in use until they are out, also when a work fails.
 /// Thread safety: any threads may use it side by side; works of one stream are launched by one thread at a time, in the
 /// order that the other ranks have.
-class TOKAMAK_EXPORT TeamCommunicator {
+class TeamCommunicator {
  public:
   TeamCommunicator() = default;
   TeamCommunicator(const TeamCommunicator&) = delete;
@@ -70,7 +69,7 @@ class TOKAMAK_EXPORT TeamCommunicator {
 /// One rank of a job, bound to the device that it computes on. When it is destroyed, the rank has left: others that
 /// wait for it get an error. Its teams may outlive it.
 /// Thread safety: any threads may use it side by side.
-class TOKAMAK_EXPORT Communicator {
+class Communicator {
  public:
   Communicator() = default;
   Communicator(const Communicator&) = delete;

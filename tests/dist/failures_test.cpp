@@ -26,15 +26,9 @@ std::vector<void*> buffersFor(TestRank& rank, std::span<const CommunicationReque
   return addresses;
 }
 
-// Also where another rank has broken the team before this one prepares.
 std::optional<CommunicationError> failureOfGroup(TestRank& rank, TeamCommunicator& team,
                                                  std::span<const CommunicationRequest> group) {
-  try {
-    rank.wait(rank.post(team, group, buffersFor(rank, group)));
-  } catch (const CommunicationError& error) {
-    return error;
-  }
-  return rank.failure();
+  return rank.failureOfPost(team, group, buffersFor(rank, group));
 }
 
 // A team of these ranks that works, of the epoch behind `epoch`.

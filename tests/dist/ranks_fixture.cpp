@@ -113,6 +113,17 @@ void TestRank::check() {
   }
 }
 
+std::optional<CommunicationError> TestRank::failureOfPost(TeamCommunicator& team,
+                                                          std::span<const CommunicationRequest> group,
+                                                          const std::vector<void*>& addresses) {
+  try {
+    wait(post(team, group, addresses));
+  } catch (const CommunicationError& error) {
+    return error;
+  }
+  return failure();
+}
+
 std::optional<CommunicationError> TestRank::failure() {
   try {
     device().synchronize(current());

@@ -66,6 +66,9 @@ class TestRank {
   void check();
   /// Forgets what was started.
   void abandon() { started_.clear(); }
+  /// Posts and waits: the failure of that, also where another rank has broken the team before; or nothing.
+  std::optional<CommunicationError> failureOfPost(TeamCommunicator& team, std::span<const CommunicationRequest> group,
+                                                  const std::vector<void*>& addresses);
   /// The failure of what the current stream waits for, or nothing.
   std::optional<CommunicationError> failure();
 

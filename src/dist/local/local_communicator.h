@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "base/export.h"
 #include "dist/communicator.h"
 #include "dist/local/local_faults.h"
 
@@ -22,7 +21,7 @@ struct LocalOptions {
 /// does. Devices whose memory is the host's (openCpuDevice()) are taken.
 /// When a communicator is destroyed, its rank has left: that waits for the works of its teams.
 /// Errors: Usage without devices, or for a time-out that is not positive; Unsupported for a device of another kind.
-TOKAMAK_EXPORT std::vector<std::unique_ptr<Communicator>> makeLocalCommunicators(
-    std::span<const std::shared_ptr<Device>> devices, const LocalOptions& options = {});
+std::vector<std::unique_ptr<Communicator>> makeLocalCommunicators(std::span<const std::shared_ptr<Device>> devices,
+                                                                  const LocalOptions& options = {});
 
 }  // namespace tokamak
