@@ -20,6 +20,13 @@ std::optional<MemoryType> memoryTypeFromLetter(char letter) {
   return found == std::string_view::npos ? std::nullopt : std::optional(static_cast<MemoryType>(found));
 }
 
+bool DeviceMesh::isFilled() const {
+  // Divided, not multiplied: the product may overflow.
+  auto rest = static_cast<int64_t>(devices.size());
+  for (const int64_t size : shape) rest = size > 0 && rest % size == 0 ? rest / size : 0;
+  return rest == 1 && !shape.empty();
+}
+
 IterDomain* TensorView::axis(int64_t i) const {
   const int64_t position = i < 0 ? i + axisCount() : i;
   TK_REQUIRE(position >= 0 && position < axisCount(), Schedule, "axis {} is out of bounds for tensor {} with {} axes",

@@ -48,6 +48,8 @@ struct DeviceMesh {
   std::vector<int64_t> shape;
   std::vector<int64_t> devices;
   bool empty() const { return devices.empty(); }
+  /// Whether the shape has as many places as there are devices, and one at least.
+  TOKAMAK_EXPORT bool isFilled() const;
   bool operator==(const DeviceMesh&) const = default;
 };
 

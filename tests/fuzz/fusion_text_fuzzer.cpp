@@ -24,7 +24,7 @@ constexpr const char* kPrograms[] = {
     "T4: f32[i0, i2] = exp(T3) T5 = sum(T4, axes=[-1]) T6 = mul(T4, broadcast(T5, flags=[false, true])) T7 = cast(T6, "
     "dtype=bf16) } "
     "sizes { i0 = 4, i2 = 8 } schedule { split(T7, axis=0, factor=128) parallelize(T7, axis=0, type=Stream) }",
-    "fusion f(T0: f32[i0 strided, 1 ex i2] in host, T1: f32[i0, i2] stride_order(0, 1) mesh[2, 2](0, 1, 2, 3), s: f32) "
+    "fusion f(T0: f32[i0 strided, 1 ex i2] in host, T1: f32[i0, i2] stride_order(0, 1) mesh((0, 1), (2, 3)), s: f32) "
     "-> (T2 aliases T1 hidden, T3) { "
     "symbol n: i64 T2: f32[i0, i2] = where(lt(T0, 0.5), add(T1, rsqrt(s)), -inf) T3 = reshape(T2, shape=[i0 * i2, 1, "
     "ceilDiv(n, 4) / n]) }",

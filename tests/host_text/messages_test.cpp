@@ -117,7 +117,7 @@ StartCoalescing
     {"AMeshOfDifferentDepth", R"(%HostIrContainer { (T0_g_float[] (DeviceMesh{{0 1} {{2 3}}})) -> () :
 }
 )",
-     "a:1:58: all rows of a mesh must be equally long"},
+     "a:1:52: all rows of a mesh must be equally deep"},
     {"ATensorWrittenDifferently", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   DEALLOCATE(buffer=T0_g_double[iS0{i0}])
 } // %HostIrContainer

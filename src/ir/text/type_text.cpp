@@ -123,7 +123,7 @@ class TypeParser {
       tokens_.next();
     } else if (tokens_.accept("mesh")) {
       requireFirst(token, type_.mesh);
-      type_.mesh = mesh(token);
+      type_.mesh = mesh();
     } else if (tokens_.accept(kContiguityMark)) {
       requireFirst(token, type_.contiguity);
       type_.contiguity = contiguity();
@@ -169,23 +169,34 @@ class TypeParser {
     return list;
   }
 
-  DeviceMesh mesh(const Token& token) {
+  // "(0, 1)", of two dimensions "((0, 1), (2, 3))".
+  void meshRow(DeviceMesh& mesh, size_t dimension) {
+    constexpr size_t kMostDimensions = 8;
+    const Token& open = tokens_.expect("(");
+    if (dimension >= kMostDimensions) tokens_.fail(open, "a mesh has at most 8 dimensions");
+    const bool is_row = !tokens_.at("(");
+    // The first device's row tells how deep the rows are.
+    const bool is_like_first = mesh.devices.empty() || is_row == (dimension + 1 == mesh.shape.size());
+    if (!is_like_first) tokens_.fail(open, "all rows of a mesh must be equally deep");
+    int64_t count = 0;
+    do {
+      if (is_row)
+        mesh.devices.push_back(tokens_.expectInteger("the number of a device"));
+      else
+        meshRow(mesh, dimension + 1);
+      ++count;
+    } while (tokens_.accept(","));
+    if (!tokens_.at(")")) tokens_.failExpected("',' or ')'");
+    const Token& close = tokens_.next();
+    if (mesh.shape.size() <= dimension) mesh.shape.resize(dimension + 1, -1);
+    int64_t& extent = mesh.shape[dimension];
+    if (extent >= 0 && extent != count) tokens_.fail(close, "all rows of a mesh must be equally long");
+    extent = count;
+  }
+
+  DeviceMesh mesh() {
     DeviceMesh mesh;
-    if (tokens_.at("[")) mesh.shape = integers("[", "]");
-    mesh.devices = integers("(", ")");
-    if (mesh.shape.empty()) mesh.shape = {static_cast<int64_t>(mesh.devices.size())};
-    // Divided, not multiplied: the product may overflow.
-    auto rest = static_cast<int64_t>(mesh.devices.size());
-    bool fits = rest > 0;
-    for (const int64_t size : mesh.shape) {
-      fits = fits && size > 0 && rest % size == 0;
-      if (fits) rest /= size;
-    }
-    if (!fits || rest != 1) {
-      tokens_.fail(token,
-                   fmt::format("the mesh has {} devices; expected as many as its shape has places, and one at least",
-                               mesh.devices.size()));
-    }
+    meshRow(mesh, 0);
     return mesh;
   }
 
@@ -349,10 +360,20 @@ std::string allocationText(const TensorDomain& domain) {
   return orderText(kAllocationMark, order);
 }
 
+// The devices of a dimension and of those inside of it, from the one of number `next` on.
+std::string meshRow(const DeviceMesh& mesh, size_t dimension, size_t& next) {
+  std::vector<std::string> parts;
+  for (int64_t i = 0; i < mesh.shape[dimension]; ++i) {
+    const bool is_last = dimension + 1 == mesh.shape.size();
+    parts.push_back(is_last ? fmt::to_string(mesh.devices[next++]) : meshRow(mesh, dimension + 1, next));
+  }
+  return fmt::format("({})", joined(parts));
+}
+
 std::string meshText(const DeviceMesh& mesh) {
   if (mesh.empty()) return "";
-  const std::string shape = mesh.shape.size() == 1 ? "" : fmt::format("[{}]", joined(mesh.shape));
-  return fmt::format(" mesh{}({})", shape, joined(mesh.devices));
+  size_t next = 0;
+  return fmt::format(" mesh{}", mesh.isFilled() ? meshRow(mesh, 0, next) : fmt::format("({})", joined(mesh.devices)));
 }
 
 }  // namespace

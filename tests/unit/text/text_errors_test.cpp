@@ -133,16 +133,31 @@ const WrongText kWrongTexts[] = {
      "[parse] t.fusion:1:33: unexpected 'yes'; expected true, false or none\n"
      "fusion f(T0: f32[i0] contiguity(yes)) -> T0 {}\n"
      "                                ^"},
-    {"a mesh that does not fill its shape",
-     "fusion f(T0: f32[i0] mesh[2, 2](0, 1, 2)) -> T0 {}",
-     "[parse] t.fusion:1:22: the mesh has 3 devices; expected as many as its shape has places, and one at least\n"
-     "fusion f(T0: f32[i0] mesh[2, 2](0, 1, 2)) -> T0 {}\n"
-     "                     ^"},
+    {"a mesh of unequal rows",
+     "fusion f(T0: f32[i0] mesh((0, 1), (2))) -> T0 {}",
+     "[parse] t.fusion:1:37: all rows of a mesh must be equally long\n"
+     "fusion f(T0: f32[i0] mesh((0, 1), (2))) -> T0 {}\n"
+     "                                    ^"},
+    {"a mesh of rows and rows of rows",
+     "fusion f(T0: f32[i0] mesh((0, 1), ((2, 3)))) -> T0 {}",
+     "[parse] t.fusion:1:35: all rows of a mesh must be equally deep\n"
+     "fusion f(T0: f32[i0] mesh((0, 1), ((2, 3)))) -> T0 {}\n"
+     "                                  ^"},
+    {"a mesh of many dimensions",
+     "fusion f(T0: f32[i0] mesh(((((((((0)))))))))) -> T0 {}",
+     "[parse] t.fusion:1:34: a mesh has at most 8 dimensions\n"
+     "fusion f(T0: f32[i0] mesh(((((((((0)))))))))) -> T0 {}\n"
+     "                                 ^"},
     {"a mesh without devices",
      "fusion f(T0: f32[i0] mesh()) -> T0 {}",
-     "[parse] t.fusion:1:22: the mesh has 0 devices; expected as many as its shape has places, and one at least\n"
+     "[parse] t.fusion:1:27: unexpected ')'; expected the number of a device\n"
      "fusion f(T0: f32[i0] mesh()) -> T0 {}\n"
-     "                     ^"},
+     "                          ^"},
+    {"a mesh without an end",
+     "fusion f(T0: f32[i0] mesh(0 1)) -> T0 {}",
+     "[parse] t.fusion:1:29: unexpected '1'; expected ',' or ')'\n"
+     "fusion f(T0: f32[i0] mesh(0 1)) -> T0 {}\n"
+     "                            ^"},
     {"a scalar named like a type",
      "fusion f(f32: f32) -> () {}",
      "[parse] t.fusion:1:10: 'f32' cannot be a name; expected one that is no type, no number of a tensor and no reserved word\n"

@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         "fusion f(T0: f32[i0, i2] stride_order(0, 1) stride_order_hint(1, 0)) -> T0 {\n}\n",
         "fusion f(T0: f32[i0] in host, T1: f32[i0] in pinned as global, T2: f32[i0] as shared, T3: f32[i0] as tensor) "
         "-> T0 {\n}\n",
-        "fusion f(T0: f32[i0] mesh(0, 1), T1: f32[i0] mesh[2, 2](0, 1, 2, 3), T2: f32[i0] strided in host mesh(7)) -> "
+        "fusion f(T0: f32[i0] mesh(0, 1), T1: f32[i0] mesh((0, 1), (2, 3)), T2: f32[i0] strided in host mesh(7)) -> "
         "T0 {\n}\n",
         // outputs
         "fusion f(T0: f32[i0], T1: f32[i0]) -> (T2 aliases T0, T3 aliases T1 hidden, T2) {\n  T2: f32[i0] = neg(T0)\n  "

@@ -224,6 +224,9 @@ void TextReader::meshRow(DeviceMesh& mesh, size_t dimension) {
   if (dimension >= kMaxDimensions) tokens_->fail(open, "a mesh has at most 8 dimensions");
   int64_t count = 0;
   const bool is_row = !tokens_->at("{");
+  // The first device's row tells how deep the rows are.
+  const bool is_like_first = mesh.devices.empty() || is_row == (dimension + 1 == mesh.shape.size());
+  if (!is_like_first) tokens_->fail(open, "all rows of a mesh must be equally deep");
   for (; !tokens_->at("}"); ++count) {
     if (is_row)
       mesh.devices.push_back(unsignedInteger("a device number, '}' or '{'"));
@@ -233,9 +236,8 @@ void TextReader::meshRow(DeviceMesh& mesh, size_t dimension) {
   const Token& close = tokens_->next();
   if (count == 0) tokens_->fail(close, "unexpected '}'; expected a device number");
   if (mesh.shape.size() <= dimension) mesh.shape.resize(dimension + 1, -1);
-  const bool is_deepest = is_row == (dimension + 1 == mesh.shape.size());
   int64_t& extent = mesh.shape[dimension];
-  if (!is_deepest || (extent >= 0 && extent != count)) tokens_->fail(close, "all rows of a mesh must be equally long");
+  if (extent >= 0 && extent != count) tokens_->fail(close, "all rows of a mesh must be equally long");
   extent = count;
 }
 

@@ -37,9 +37,7 @@ std::string meshRow(const DeviceMesh& mesh, size_t dimension, size_t& next) {
 std::string braced(const std::vector<std::string>& parts) { return fmt::format("{{{}}}", joined(parts)); }
 
 std::string meshText(const DeviceMesh& mesh) {
-  int64_t count = mesh.shape.empty() ? 0 : 1;
-  for (const int64_t extent : mesh.shape) count = extent <= 0 || count > kLargestNumber / extent ? 0 : count * extent;
-  if (count != static_cast<int64_t>(mesh.devices.size())) return fmt::format("{{{}}}", joined(mesh.devices, " "));
+  if (!mesh.isFilled()) return fmt::format("{{{}}}", joined(mesh.devices, " "));
   size_t next = 0;
   return meshRow(mesh, 0, next);
 }
