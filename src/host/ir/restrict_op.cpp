@@ -50,7 +50,9 @@ Scalar* exactly(Fusion& program, Scalar* scalar) {
   return simplify(program.rawScalar(ScalarOp::Cast, DataType::F64, {&scalar, 1}));
 }
 
-void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& slice) {
+}  // namespace
+
+void cutField(Fusion& program, const Fields& fields, Field& field, const AxisSlice& slice) {
   if (field.relation == AxisRelation::Extents) {
     if (auto* list = std::get_if<std::vector<Scalar*>>(&field.value))
       (*list)[static_cast<size_t>(slice.axis)] = slice.extent;
@@ -63,8 +65,6 @@ void cutAxis(Fusion& program, Fields& fields, Field& field, const AxisSlice& sli
     field.value = program.add(exactly(program, std::get<Scalar*>(field.value)), moved);
   }
 }
-
-}  // namespace
 
 int64_t logicalAxisNumber(const TensorView& tensor, const IterDomain& axis) {
   const auto found = std::ranges::find(tensor.logical(), &axis);
@@ -116,7 +116,7 @@ Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, co
     if (found->second.drops_axis)
       dropAxis(field, found->second.axis);
     else
-      cutAxis(program, fields, field, found->second);
+      cutField(program, fields, field, found->second);
   }
   const auto replace = [&](Val* val) -> Val* {
     const TensorView* tensor = asTensor(val);

@@ -63,7 +63,8 @@ void checkFields(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     for (const Field& field : fieldsOf(expr)) {
       const bool may_be_absent = field.role == FieldRole::OptionalOperand ||
-                                 (expr.is<ForLoop>() && field.name == "axis") || expr.list() == OpList::Math;
+                                 (expr.is<ForLoop>() && field.name == "axis") ||
+                                 (expr.is<Communication>() && field.name == "output") || expr.list() == OpList::Math;
       const auto isNull = [](const auto& value) {
         if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>)
           return value == nullptr;
@@ -75,6 +76,8 @@ void checkFields(const HostIrContainer& program, const Report& report) {
       if (!may_be_absent && std::visit(isNull, field.value))
         report(fmt::format("{} lacks its {}", expr.name(), field.name));
     }
+    if (const auto* op = expr.as<Communication>(); op != nullptr && op->in == nullptr && op->out == nullptr)
+      report(fmt::format("{} has neither input nor output", enumName(op->type)));
   });
 }
 
@@ -411,7 +414,10 @@ struct LegalityRow {
 constexpr LegalityRow kLegalityRows[] = {
     {"statement-forms", "A statement is a math or host op of this program and stands in one place.",
      checkStatementForms},
-    {"fields", "A host statement has all its fields; only a loop's axis may be missing.", checkFields},
+    {"fields",
+     "A host statement has all its fields; only a loop's axis, and the input or the output of a Communication, may be "
+     "missing.",
+     checkFields},
     {"vals-owned", "Every value that a statement, the inputs or the outputs name belongs to the program.", checkOwned},
     {"loops", "A loop counts a symbol upwards.", checkLoops},
     {"index-scopes", "A loop's index is used in its body alone, and not counted by a loop in it.", checkIndexScopes},

@@ -42,6 +42,11 @@ TensorView* readTensor(TextReader& reader, std::string_view name) {
   return reader.tensor();
 }
 
+TensorView* readTensorOrNone(TextReader& reader, std::string_view name) {
+  reader.expectName(name);
+  return reader.tokens().accept("none") ? nullptr : reader.tensor();
+}
+
 int64_t readNumber(TextReader& reader) { return reader.unsignedInteger("the number of the communication"); }
 
 void printCommunication(BlockPrinter& printer, const Expr& expr, size_t level) {
@@ -50,7 +55,7 @@ void printCommunication(BlockPrinter& printer, const Expr& expr, size_t level) {
   const std::string root = op.root == -1 ? "" : fmt::format("root={}, ", op.root);
   printer.line(level, fmt::format("Communication {} (type={}, team={}, {}input={}, output={}, backend={})",
                                   writer.names().communication(op.number), enumName(op.type), teamText(op.team), root,
-                                  writer.tensor(*op.in), writer.tensor(*op.out), enumName(op.backend)));
+                                  writer.val(op.in), writer.val(op.out), enumName(op.backend)));
 }
 
 Expr* readCommunication(BlockReader& block, const Token&, size_t) {
@@ -68,9 +73,9 @@ Expr* readCommunication(BlockReader& block, const Token&, size_t) {
     op.root = tokens.expectInteger("a device number");
     tokens.expect(",");
   }
-  op.in = readTensor(reader, "input");
+  op.in = readTensorOrNone(reader, "input");
   tokens.expect(",");
-  op.out = readTensor(reader, "output");
+  op.out = readTensorOrNone(reader, "output");
   tokens.expect(",");
   op.backend = readBackend(reader);
   tokens.expect(")");

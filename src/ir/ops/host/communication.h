@@ -31,6 +31,9 @@ struct EnumNames<CommunicatorBackend> {
 
 /// Posts a collective from `in` to `out` on the current stream; it runs beside the stream until a Wait orders it.
 /// `root` is a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else -1.
+/// In a program of all ranks `team` may be the first row of the tensors' mesh along a dimension: then each rank's team
+/// is its own row, and the root is the member at the same position. In a local program (host/lower/local_program.h) it
+/// is the rank's own team, and `in` or `out` is null where the rank has no part of that tensor.
 struct Communication {
   static constexpr OpInfo info{.name = "Communication", .stands_alone = true, .is_communication = true};
   TensorView* out = nullptr;
@@ -44,7 +47,7 @@ struct Communication {
   template <class V, class Self>
   static void describe(V& v, Self& self) {
     v.result("output", self.out);
-    v.operand("input", self.in);
+    v.optional("input", self.in);
     v.attribute("type", self.type);
     v.attribute("team", self.team);
     v.attribute("root", self.root);
