@@ -1,0 +1,205 @@
+#include "host/lower/local_ops.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/domain_graph.h"
+#include "base/require.h"
+#include "compute/axis_map.h"
+#include "host/ir/restrict_op.h"
+#include "ir/ops/math/load_store_op.h"
+
+namespace tokamak {
+
+namespace {
+
+bool hasOrigin(const Expr& op) {
+  const Fields fields = fieldsOf(op);
+  return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
+}
+
+class LocalOp {
+ public:
+  LocalOp(const Expr& op, LocalTensors& tensors, WholeReads reads)
+      : op_(op), tensors_(tensors), slices_(reads == WholeReads::SlicedBySet && op.is<LoadStoreOp>()), map_(op) {}
+
+  std::vector<SlicedAxis> check() {
+    const size_t rank = map_.rule().coordinates.size();
+    for (size_t axis = 0; axis < rank; ++axis) checkAxis(static_cast<int64_t>(axis));
+    for (const TensorView* operand : tensorsOf(op_.inputs())) checkReduced(*operand);
+    tellReducedParts();
+    return std::move(sliced_);
+  }
+
+ private:
+  std::string where() const { return fmt::format("local program: {} of {}", callName(op_), nameOf(result())); }
+  const TensorView& result() const { return *map_.rule().result; }
+
+  void checkAxis(int64_t axis) {
+    const LocalPart* own = tensors_.partOf(result(), axis);
+    for (const TensorView* operand : tensorsOf(op_.inputs())) {
+      const OperandCoordinateUse use = map_.use(*operand, axis);
+      if (use.use == CoordinateUse::Identity) {
+        along_.emplace(operand, use.axes[0]);
+        checkPair(*operand, use.axes[0], axis, own);
+      }
+      TK_REQUIRE(own == nullptr || use.use != CoordinateUse::Other, HostProgram,
+                 "{}: it is not independent along axis {}, of which a rank has a part; compute it whole, and take the "
+                 "part by a Set",
+                 where(), axis);
+    }
+    checkExpanded(axis, own);
+    // (What depends on positions reads operands in another way than index by index, or begins somewhere.)
+    TK_CHECK(own == nullptr || !map_.dependsOnPosition(axis) || hasOrigin(op_),
+             "{}: it depends on positions along axis {}", where(), axis);
+  }
+
+  // Expanded axes repeat one element, but have to show the same part.
+  void checkExpanded(int64_t axis, const LocalPart* own) {
+    const auto isExpanded = [](const IterDomain* a) { return a->expandedExtent() != nullptr; };
+    const auto hasExpanded = [&](const TensorView* operand) {
+      return std::ranges::any_of(shapeOf(*operand), isExpanded);
+    };
+    if (std::ranges::none_of(tensorsOf(op_.inputs()), hasExpanded)) return;
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(op_, axis);
+    for (size_t i = 0; i < along.size(); ++i) {
+      const TensorView* operand = asTensor(op_.input(i));
+      for (const OperandAxis& other : along[i]) {
+        if (!isExpanded(shapeOf(*operand)[static_cast<size_t>(other.axis)])) continue;
+        along_.emplace(operand, other.axis);
+        checkPair(*operand, other.axis, axis, own);
+      }
+    }
+  }
+
+  void checkPair(const TensorView& operand, int64_t operand_axis, int64_t axis, const LocalPart* own) {
+    const LocalPart* read = tensors_.partOf(operand, operand_axis);
+    if (isSamePart(read, own)) return;
+    if (read == nullptr && slices_) {
+      sliced_.push_back({.axis = axis, .range = own->range});
+      return;
+    }
+    TK_RAISE(HostProgram,
+             "{}: it reads axis {} of {}, of which a rank has {}, where it has {} of the result; a Communication, or a "
+             "Set of the whole, comes before it",
+             where(), operand_axis, nameOf(operand), read == nullptr ? "all" : "a part",
+             own == nullptr    ? "all"
+             : read == nullptr ? "a part"
+                               : "another part");
+  }
+
+  // The element without casts: a reduction whose parts can be combined.
+  const Element* reduction() const {
+    const Element* element = map_.rule().value.get();
+    while (element->kind == ElementKind::Cast) element = element->operands[0].get();
+    return element->kind == ElementKind::Reduce ? element : nullptr;
+  }
+
+  // Parts that no axis of the result goes along are reduced, alike wherever the reduction goes along them.
+  void checkReduced(const TensorView& operand) {
+    const auto rank = static_cast<int64_t>(shapeOf(operand).size());
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      const LocalPart* part = tensors_.partOf(operand, axis);
+      if (part == nullptr || along_.contains({&operand, axis})) continue;
+      const std::optional<size_t> number = reducedAxis(operand, axis);
+      TK_REQUIRE(number.has_value(), HostProgram,
+                 "{}: it reads axis {} of {} in another way than index by index, and a rank has a part of it; a "
+                 "Communication comes before it",
+                 where(), axis, nameOf(operand));
+      requireReducedAlike(*number, *part);
+      reduced_[*number] = *part;
+    }
+  }
+
+  // Which axis of the reduction the operand's axis is, wherever the operand is read.
+  std::optional<size_t> reducedAxis(const TensorView& operand, int64_t axis) const {
+    const Element* reduce = reduction();
+    if (reduce == nullptr) return std::nullopt;
+    std::set<std::optional<size_t>> found;
+    visitElements(*reduce, [&](const Element& element) {
+      if (element.kind != ElementKind::Load || element.tensor != &operand) return;
+      const auto same =
+          std::ranges::find(reduce->axes, element.index[static_cast<size_t>(axis)], &ReducedAxis::coordinate);
+      found.insert(same == reduce->axes.end() ? std::nullopt
+                                              : std::optional(static_cast<size_t>(same - reduce->axes.begin())));
+    });
+    return found.size() == 1 ? *found.begin() : std::nullopt;
+  }
+
+  void requireReducedAlike(size_t number, const LocalPart& part) {
+    const Element& reduce = *reduction();
+    const Scalar& coordinate = *reduce.axes[number].coordinate;
+    visitElements(reduce, [&](const Element& element) {
+      if (element.kind != ElementKind::Load) return;
+      for (size_t i = 0; i < element.index.size(); ++i) {
+        if (!mentions(*element.index[i], coordinate)) continue;
+        const LocalPart* other = tensors_.partOf(*element.tensor, static_cast<int64_t>(i));
+        TK_REQUIRE(element.index[i] == &coordinate && isSamePart(other, &part), HostProgram,
+                   "{}: it reduces axis {} of {}, of which a rank has {}, together with a part of another operand's; "
+                   "both need the same part",
+                   where(), i, nameOf(*element.tensor), other == nullptr ? "all" : "another part");
+      }
+    });
+  }
+
+  // The result's reduction axes are those of the reduction, in order.
+  void tellReducedParts() {
+    if (reduced_.empty()) return;
+    size_t number = 0;
+    for (const IterDomain* axis : result().logical()) {
+      if (!axis->isReduction()) continue;
+      if (const auto found = reduced_.find(number++); found != reduced_.end())
+        tensors_.setReducedPart(*axis, found->second);
+    }
+    TK_CHECK(number == reduction()->axes.size(), "{}: {} reduction axes for {} reduced ones", where(), number,
+             reduction()->axes.size());
+  }
+
+  const Expr& op_;
+  LocalTensors& tensors_;
+  bool slices_;
+  AxisMap map_;
+  std::set<std::pair<const TensorView*, int64_t>> along_;  // axes of operands that go along with one of the result
+  std::map<size_t, LocalPart> reduced_;
+  std::vector<SlicedAxis> sliced_;
+};
+
+// What attributes say of the axes of `field.of`, which are parts.
+void cutToParts(const Fields& fields, Field& field, LocalTensors& tensors) {
+  if (field.relation != AxisRelation::Extents && field.relation != AxisRelation::Origin) return;
+  const auto rank = static_cast<int64_t>(shapeOf(*field.of).size());
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    const LocalPart* part = tensors.partOf(*field.of, axis);
+    if (part == nullptr) continue;
+    cutField(tensors.target(), fields, field,
+             {.axis = axis, .drops_axis = false, .start = part->range.start, .extent = part->range.extent});
+  }
+}
+
+}  // namespace
+
+std::vector<SlicedAxis> requireLocal(const Expr& op, LocalTensors& tensors, WholeReads reads) {
+  return LocalOp(op, tensors, reads).check();
+}
+
+Fields localFields(const Expr& statement, LocalTensors& tensors) {
+  Fields fields = fieldsOf(statement);
+  for (Field& field : fields) {
+    if (auto* scalar = std::get_if<Scalar*>(&field.value)) *scalar = tensors.scalar(*scalar);
+    if (auto* val = std::get_if<Val*>(&field.value)) *val = tensors.val(*val);
+    if (auto* axis = std::get_if<IterDomain*>(&field.value)) *axis = tensors.wholeAxis(*axis);
+    if (auto* vals = std::get_if<std::vector<Val*>>(&field.value))
+      std::ranges::transform(*vals, vals->begin(), [&](Val* val) { return tensors.val(val); });
+    if (auto* scalars = std::get_if<std::vector<Scalar*>>(&field.value))
+      std::ranges::transform(*scalars, scalars->begin(), [&](Scalar* scalar) { return tensors.scalar(scalar); });
+  }
+  for (Field& field : fields) {
+    if (field.of != nullptr) cutToParts(fields, field, tensors);
+  }
+  return fields;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,337 @@
+#include "host/lower/local_program.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analysis/device_mesh.h"
+#include "base/require.h"
+#include "host/ir/restrict_op.h"
+#include "host/lower/local_ops.h"
+#include "host/lower/local_segment.h"
+#include "host/lower/local_tensors.h"
+#include "host/lower/stream_scalars.h"
+#include "host/lower/whole_extents.h"
+#include "ir/ops/host/allocate.h"
+#include "ir/ops/host/collective_permute.h"
+#include "ir/ops/host/communication.h"
+#include "ir/ops/host/end_coalescing.h"
+#include "ir/ops/host/for_loop.h"
+#include "ir/ops/host/get_current_stream.h"
+#include "ir/ops/host/hir_alias_select.h"
+#include "ir/ops/host/hir_alias_slice.h"
+#include "ir/ops/host/if_then_else.h"
+#include "ir/ops/host/launch_kernel.h"
+#include "ir/ops/host/p2p_communication.h"
+#include "ir/ops/host/set_current_stream.h"
+#include "ir/ops/host/start_coalescing.h"
+#include "ir/ops/host/synchronize.h"
+#include "ir/ops/host/wait.h"
+
+namespace tokamak {
+
+namespace {
+
+bool isOfStreams(const Expr* expr) {
+  return expr->is<GetCurrentStream>() || expr->is<SetCurrentStream>() || expr->is<Synchronize>();
+}
+
+bool isOnlyOfStreams(const Block& block) { return std::ranges::all_of(block.exprs, isOfStreams); }
+
+// The team of the rank: a row of the mesh, where the statement names the first one of a dimension, else as it is named.
+std::vector<int64_t> teamOfRank(const std::vector<int64_t>& named, const DeviceMesh& mesh, int64_t rank) {
+  if (!hasRank(mesh, rank)) return named;
+  for (size_t dimension = 0; dimension < mesh.shape.size(); ++dimension) {
+    if (teamOf(mesh, mesh.devices[0], dimension) == named) return teamOf(mesh, rank, dimension);
+  }
+  return named;
+}
+
+class LocalProgram {
+ public:
+  LocalProgram(const HostIrContainer& whole, JobRank rank)
+      : whole_(whole),
+        program_(std::make_unique<HostIrContainer>(whole.name())),
+        tensors_(*program_, rank.number, PartExtents::Computed) {
+    TK_REQUIRE(0 <= rank.number && rank.number < rank.ranks, HostProgram,
+               "local program: rank {} of a job of {} rank(s)", rank.number, rank.ranks);
+    for (const TensorView* tensor : mentioned()) requireMeshWithin("local program", *tensor, rank.ranks);
+    tensors_.substitute(whole.defaultStream(), program_->defaultStream());
+    tensors_.substitute(whole.numberOfStreams(), program_->numberOfStreams());
+  }
+
+  std::unique_ptr<HostIrContainer> make() {
+    findWholeExtents(whole_, tensors_);
+    findReducedParts();
+    // (In the order in which they were made, which names those without a name.)
+    for (TensorView* tensor : mentioned()) {
+      if (has(tensor)) tensors_.tensor(tensor);
+    }
+    for (Val* input : whole_.inputs()) {
+      if (has(input)) program_->addInput(tensors_.val(input));
+    }
+    for (const auto& [number, kernel] : whole_.kernels()) program_->addKernel(number, kernel);
+    program_->setTopLevel(blockOf(whole_.topLevel()));
+    for (TensorView* output : whole_.outputs()) {
+      if (has(output)) program_->addOutput(tensors_.tensor(output));
+    }
+    copyRelations();
+    return std::move(program_);
+  }
+
+ private:
+  bool has(Val* val) const { return asTensor(val) == nullptr || tensors_.has(*asTensor(val)); }
+  bool has(const TensorView& tensor) const { return tensors_.has(tensor); }
+
+  std::set<TensorView*, ById> mentioned() const {
+    std::set<TensorView*, ById> found;
+    const auto add = [&](std::span<Val* const> vals) {
+      for (TensorView* tensor : tensorsOf(vals)) found.insert(tensor);
+    };
+    add(whole_.inputs());
+    found.insert(whole_.outputs().begin(), whole_.outputs().end());
+    forEachStatement(whole_.topLevel(), [&](const Expr& expr) {
+      add(expr.inputs());
+      add(expr.outputs());
+    });
+    return found;
+  }
+
+  // Copies of tensors have to know them.
+  void findReducedParts() {
+    forEachStatement(whole_.topLevel(), [&](const Expr& expr) {
+      if (expr.list() == OpList::Math && isDone(expr)) requireLocal(expr, tensors_, WholeReads::SlicedBySet);
+    });
+  }
+
+  // Whether the rank does the statement, which is no communication: it has what the statement gives. It needs what that
+  // reads, too.
+  bool isDone(const Expr& expr) const {
+    const auto lacks = [&](const TensorView* tensor) { return !has(*tensor); };
+    const std::vector<TensorView*> results = tensorsOf(expr.outputs());
+    const std::vector<TensorView*> operands = tensorsOf(expr.inputs());
+    const std::vector<TensorView*>& decisive = results.empty() ? operands : results;
+    if (!decisive.empty() && std::ranges::all_of(decisive, lacks)) return false;
+    for (const std::vector<TensorView*>* tensors : {&results, &operands}) {
+      const auto missing = std::ranges::find_if(*tensors, lacks);
+      TK_REQUIRE(missing == tensors->end(), HostProgram,
+                 "local program: {} of {}: {} is not on rank {}, which has {}; a Communication moves tensors between "
+                 "meshes",
+                 callName(expr), nameOf(*decisive[0]), nameOf(**missing), tensors_.rank(),
+                 nameOf(**std::ranges::find_if_not(decisive, lacks)));
+    }
+    return true;
+  }
+
+  Block blockOf(const Block& block) {
+    Block local;
+    for (size_t i = 0; i < block.exprs.size(); ++i) {
+      if (!block.exprs[i]->is<StartCoalescing>()) {
+        addStatement(*block.exprs[i], local.exprs);
+        continue;
+      }
+      const auto end = std::ranges::find_if(block.exprs.begin() + static_cast<std::ptrdiff_t>(i), block.exprs.end(),
+                                            [](const Expr* expr) { return expr->is<EndCoalescing>(); });
+      const auto last = static_cast<size_t>(end - block.exprs.begin());
+      addGroup({block.exprs.begin() + static_cast<std::ptrdiff_t>(i), end}, **end, local.exprs);
+      i = last;
+    }
+    return local;
+  }
+
+  // What is posted as one; nothing where the rank takes part in none of it.
+  void addGroup(const std::vector<Expr*>& statements, const Expr& end, std::vector<Expr*>& list) {
+    std::vector<Expr*> group;
+    for (const Expr* statement : statements) addStatement(*statement, group);
+    const bool is_posted = std::ranges::any_of(group, [](const Expr* expr) { return expr->info().is_communication; });
+    if (is_posted) {
+      posted_.insert(end.as<EndCoalescing>()->number);
+      group.push_back(copyOf(end));
+    } else {
+      std::erase_if(group, [](const Expr* expr) { return expr->is<StartCoalescing>(); });
+    }
+    list.insert(list.end(), group.begin(), group.end());
+  }
+
+  void addStatement(const Expr& expr, std::vector<Expr*>& list) {
+    if (const auto* loop = expr.as<ForLoop>()) return addLoop(*loop, list);
+    if (const auto* choice = expr.as<IfThenElse>()) return addChoice(*choice, list);
+    if (const auto* wait = expr.as<Wait>()) {
+      if (posted_.contains(wait->communication)) list.push_back(copyOf(expr));
+      return;
+    }
+    if (const auto* op = expr.as<Communication>()) return addCommunication(*op, list);
+    if (const auto* op = expr.as<CollectivePermute>()) return addPermutation(expr, *op, list);
+    if (!isDone(expr)) return;
+    if (const auto* op = expr.as<P2pCommunication>()) posted_.insert(op->number);
+    if (const auto* op = expr.as<Allocate>()) return list.push_back(allocate(*op));
+    if (const auto* op = expr.as<PostOnStream>()) return list.push_back(program_->appendOp(localPost(*op, tensors_)));
+    if (const auto* op = expr.as<HirAliasSelect>()) requireLocalView(expr, *op->in, *op->out, op->axis, 1);
+    if (const auto* op = expr.as<HirAliasSlice>()) requireLocalView(expr, *op->in, *op->out, op->axis, 0);
+    if (expr.is<LaunchKernel>()) requireWhole(expr);
+    if (expr.list() == OpList::Math) return addOp(expr, list);
+    list.push_back(copyOf(expr));
+  }
+
+  Expr* copyOf(const Expr& expr) { return program_->append(makeExpr(expr.kind(), localFields(expr, tensors_))); }
+
+  // --- statements with bodies ---
+
+  void addLoop(const ForLoop& loop, std::vector<Expr*>& list) {
+    ForLoop local{.index = tensors_.scalar(loop.index),
+                  .start = tensors_.scalar(loop.start),
+                  .stop = tensors_.scalar(loop.stop),
+                  .step = tensors_.scalar(loop.step),
+                  .axis = tensors_.wholeAxis(loop.axis),
+                  .body = blockOf(loop.body)};
+    // Where nothing is left to do the range may be that of a tensor that the rank knows nothing of.
+    const bool is_left_out = isOnlyOfStreams(local.body) && (!isOnlyOfStreams(loop.body) || isElsewhere(loop.axis));
+    if (!is_left_out) list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  // Whether the axis belongs to tensors that the rank does not have.
+  bool isElsewhere(const IterDomain* axis) const {
+    bool is_elsewhere = false;
+    for (const TensorView* tensor : mentioned()) {
+      const auto isOf = [&](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); };
+      if (!isOf(tensor->logical()) && !isOf(tensor->loop())) continue;
+      if (has(*tensor)) return false;
+      is_elsewhere = true;
+    }
+    return is_elsewhere;
+  }
+
+  void addChoice(const IfThenElse& choice, std::vector<Expr*>& list) {
+    IfThenElse local{.predicate = tensors_.scalar(choice.predicate),
+                     .then_body = blockOf(choice.then_body),
+                     .else_body = blockOf(choice.else_body)};
+    const bool is_empty = local.then_body.exprs.empty() && local.else_body.exprs.empty();
+    if (!is_empty) list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  // --- communications ---
+
+  void addCommunication(const Communication& op, std::vector<Expr*>& list) {
+    const int64_t rank = tensors_.rank();
+    Communication local = op;
+    for (const TensorView* side : {op.in, op.out}) {
+      if (side != nullptr && local.team == op.team) local.team = teamOfRank(op.team, side->mesh(), rank);
+    }
+    if (std::ranges::find(local.team, rank) == local.team.end()) return;
+    if (op.root != -1)
+      local.root = local.team[static_cast<size_t>(std::ranges::find(op.team, op.root) - op.team.begin())];
+    local.in = op.in != nullptr && has(*op.in) ? tensors_.tensor(op.in) : nullptr;
+    local.out = op.out != nullptr && has(*op.out) ? tensors_.tensor(op.out) : nullptr;
+    TK_REQUIRE(local.in != nullptr || local.out != nullptr, HostProgram,
+               "local program: {}: rank {} is in its team, but has neither its input nor its output", enumName(op.type),
+               rank);
+    posted_.insert(op.number);
+    list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  void addPermutation(const Expr& expr, const CollectivePermute& op, std::vector<Expr*>& list) {
+    CollectivePermute local = op;
+    local.team = teamOfRank(op.team, op.in->mesh(), tensors_.rank());
+    if (std::ranges::find(local.team, tensors_.rank()) == local.team.end() || !isDone(expr)) return;
+    local.in = tensors_.tensor(op.in);
+    local.out = tensors_.tensor(op.out);
+    local.send_peer = tensors_.scalar(op.send_peer);
+    local.recv_peer = tensors_.scalar(op.recv_peer);
+    posted_.insert(op.number);
+    list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  // --- buffers and ops ---
+
+  Expr* allocate(const Allocate& op) {
+    Allocate local = op;
+    local.buffer = tensors_.tensor(op.buffer);
+    local.size = tensors_.isSharded(*op.buffer) ? elementCount(*program_, *local.buffer) : tensors_.scalar(op.size);
+    return program_->appendOp(local);
+  }
+
+  // A view along an axis that the rank has all of, with the same parts of the other axes (`lost`: whether it lacks the
+  // axis).
+  void requireLocalView(const Expr& expr, const TensorView& in, const TensorView& out, int64_t axis, size_t lost) {
+    const auto along = static_cast<size_t>(axis);
+    TK_REQUIRE(tensors_.partOf(in, *in.logical()[along]) == nullptr, HostProgram,
+               "local program: {} of {}: it is along axis {} of {}, of which a rank has a part; take the view before, "
+               "or of what a Communication gathers",
+               expr.name(), nameOf(out), axis, nameOf(in));
+    for (size_t i = 0; i < out.logical().size(); ++i) {
+      const IterDomain& own = *out.logical()[i];
+      const IterDomain& source = *in.logical()[i + (i >= along ? lost : 0)];
+      const bool is_same = isSamePart(tensors_.partOf(out, own), tensors_.partOf(in, source));
+      TK_REQUIRE(own.isReduction() || is_same, HostProgram,
+                 "local program: {} of {}: its axis {} is sharded otherwise than that of {}", expr.name(), nameOf(out),
+                 i, nameOf(in));
+    }
+  }
+
+  void requireWhole(const Expr& expr) {
+    for (const auto vals : {expr.inputs(), expr.outputs()}) {
+      for (const TensorView* tensor : tensorsOf(vals)) {
+        TK_REQUIRE(!tensors_.isSharded(*tensor), HostProgram,
+                   "local program: {}: {} is sharded, and kernels that are part of a program have the sizes that they "
+                   "are written for; post a segment instead",
+                   expr.name(), nameOf(*tensor));
+      }
+    }
+  }
+
+  void addOp(const Expr& expr, std::vector<Expr*>& list) {
+    const std::vector<SlicedAxis> sliced = requireLocal(expr, tensors_, WholeReads::SlicedBySet);
+    Fields fields = localFields(expr, tensors_);
+    if (!sliced.empty()) {
+      TensorView* operand = tensors_.tensor(asTensor(expr.input(0)));
+      for (const SlicedAxis& axis : sliced) operand = sliceOf(*operand, axis, list);
+      std::ranges::find(fields, FieldRole::Operand, &Field::role)->value = static_cast<Val*>(operand);
+    }
+    list.push_back(program_->append(makeExpr(expr.kind(), fields)));
+  }
+
+  TensorView* sliceOf(TensorView& tensor, const SlicedAxis& sliced, std::vector<Expr*>& list) {
+    const IterDomain& axis = *shapeOf(tensor)[static_cast<size_t>(sliced.axis)];
+    const int64_t number = logicalAxisNumber(tensor, axis);
+    TensorView* slice = makeSliceTensor(*program_, tensor, number, sliced.range.extent);
+    list.push_back(program_->appendOp(HirAliasSlice{slice, &tensor, number, sliced.range.start,
+                                                    program_->add(sliced.range.start, sliced.range.extent)}));
+    return slice;
+  }
+
+  // --- what is said beside the statements ---
+
+  void copyRelations() {
+    for (const auto& [alias, original] : whole_.aliases()) {
+      if (has(*alias) && has(*original)) program_->markAlias(tensors_.tensor(original), tensors_.tensor(alias));
+    }
+    for (const auto& [view, source] : whole_.views()) {
+      if (has(*view) && has(*source)) program_->markView(tensors_.tensor(source), tensors_.tensor(view));
+    }
+    for (const auto& [output, alias] : whole_.outputAliases()) {
+      if (has(*output) && has(alias.target))
+        program_->aliasOutput(tensors_.tensor(output), tensors_.val(alias.target), alias.is_hidden);
+    }
+    for (const ExtentDemand& demand : whole_.demands()) {
+      ExtentDemand local = demand;
+      local.first = tensors_.scalar(demand.first);
+      local.second = tensors_.scalar(demand.second);
+      local.unless_zero = tensors_.scalar(demand.unless_zero);
+      if (local.first != local.second) program_->addDemand(std::move(local));
+    }
+  }
+
+  const HostIrContainer& whole_;
+  std::unique_ptr<HostIrContainer> program_;
+  LocalTensors tensors_;
+  std::set<int64_t> posted_;  // numbers of communications that the rank takes part in
+};
+
+}  // namespace
+
+std::unique_ptr<HostIrContainer> localProgram(const HostIrContainer& program, JobRank rank) {
+  return LocalProgram(program, rank).make();
+}
+
+}  // namespace tokamak

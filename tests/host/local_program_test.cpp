@@ -1,0 +1,541 @@
+// Local programs: what one rank does of a host program over ranks.
+#include "host/lower/local_program.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/device_marks.h"
+#include "error_of.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
+#include "host/ir/verifier.h"
+
+namespace tokamak {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string goldenOf(const std::string& name) {
+  std::ifstream file(std::string(TOKAMAK_TEST_DIR) + "/golden/" + name + ".host_ir");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The text of what the rank does, which is a legal program of one device, and comes back from its text.
+std::string localText(const std::string& text, JobRank rank) {
+  const auto program = parseHostProgram(text, "test.host_ir");
+  verifyHostProgram(*program);
+  const auto local = localProgram(*program, rank);
+  verifyHostProgram(*local);
+  requireOneDevice("test", *local);
+  const std::string printed = printHostProgram(*local);
+  EXPECT_EQ(printHostProgram(*parseHostProgram(printed, "local.host_ir")), printed);
+  return printed;
+}
+
+std::string refusal(const std::string& text, JobRank rank = {.number = 0, .ranks = 4}) {
+  const auto program = parseHostProgram(text, "test.host_ir");
+  verifyHostProgram(*program);
+  const Error error = errorOf([&] { localProgram(*program, rank); });
+  EXPECT_EQ(error.code(), ErrorCode::HostProgram);
+  return error.message();
+}
+
+TEST(LocalProgram, AllGatherAndLinearComeOutAsTheGoldens) {
+  for (const std::string form : {"one-loop", "two-loops"}) {
+    for (const int64_t rank : {0, 3}) {
+      const std::string local = localText(goldenOf("ag_linear." + form), {.number = rank, .ranks = 4});
+      EXPECT_EQ(local, goldenOf(fmt::format("ag_linear.{}.rank{}", form, rank)));
+    }
+  }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// Tensors by what stands for them: "@x" -> "T0_g_float[iS0{n}] (DeviceMesh{0 1})".
+using Tensors = std::vector<std::pair<std::string, std::string>>;
+
+std::string programOf(const Tensors& tensors, const std::string& signature, const std::string& body,
+                      const std::string& sections = "") {
+  std::string text = fmt::format("%HostIrContainer {{ {} :\n{}}} // %HostIrContainer\n{}", signature, body, sections);
+  for (const auto& [name, tensor] : tensors) text = replaced(text, name, tensor);
+  return text;
+}
+
+// --- segments ---
+
+// The sum over the first axis of T0, which is sharded in chunks, divided by its whole extent.
+const char* const kMean =
+    R"(%HostIrContainer { (T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})@WHOLE) -> (T3_g_float[iS3{8}] (DeviceMesh{0 1 2 3})) :
+  PostOnStream(HostUnit0, Inputs:{T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3}), }, Outputs:{T3_g_float[iS3{8}] (DeviceMesh{0 1 2 3}), })
+}
+Domains:{
+  T0:{
+    outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
+    logical [iS9{n}, iS2{8}]
+  }
+}
+HostUnit0{
+  %Fusion mean { (T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})) -> (T2_l_float[iS5{8}] (DeviceMesh{0 1 2 3})) :
+    T1_l_float[rS3{n}, iS4{8}] (DeviceMesh{0 1 2 3})
+       = reduction( T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3}), op = add, initial value = float(0), allreduce = false )
+    T2_l_float[iS5{8}] (DeviceMesh{0 1 2 3})
+       = T1_l_float[rS3{n}, iS4{8}] (DeviceMesh{0 1 2 3})
+       / ( f32(n) );
+  } // %Fusion
+  Domains:{
+    T0:{
+      outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
+      logical [iS9{n}, iS2{8}]
+    }
+  }
+}
+)";
+
+TEST(LocalProgram, AMeanOverChunksDividesByTheWholeExtent) {
+  EXPECT_EQ(localText(replaced(kMean, "@WHOLE", ""), {.number = 1, .ranks = 4}),
+            R"(%HostIrContainer { (T0_g_float[iS0{n_part}, iS1{8}]) -> (T3_g_float[iS2{8}]) :
+  PostOnStream (HostUnit0, Inputs:{T0_g_float[iS0{n_part}, iS1{8}], ( n_part * 4 ), }, Outputs:{T3_g_float[iS2{8}], })
+} // %HostIrContainer
+HostUnit0{
+  %Fusion mean { (T0_l_float[iS0{n_part}, iS1{8}], n) -> (T2_l_float[iS4{8}]) :
+    T1_l_float[rS2{n_part}, iS3{8}]
+       = reduction( T0_l_float[iS0{n_part}, iS1{8}], op = add, initial value = float(0), allreduce = false )
+    T2_l_float[iS4{8}]
+       = T1_l_float[rS2{n_part}, iS3{8}]
+       / ( f32(n) );
+  } // %Fusion
+}
+)");
+}
+
+TEST(LocalProgram, AWholeExtentIsTakenFromTheInputThatTellsIt) {
+  const std::string whole = replaced(kMean, "@WHOLE", ", T8_g_float[iS20{n}] (DeviceMesh{0 1 2 3})");
+  EXPECT_THAT(localText(whole, {.number = 3, .ranks = 4}),
+              HasSubstr("T0_g_float[iS0{( n - ( min(n, ( ( ceilDiv(n, 4) ) * 3 )) ) )}, iS1{8}], n, }"));
+  EXPECT_THAT(localText(replaced(kMean, "@WHOLE", ", n"), {.number = 0, .ranks = 4}),
+              HasSubstr("T0_g_float[iS0{( ceilDiv(n, 4) )}, iS1{8}], n, }"));
+  // Rank 5 has T8 alone, which is not on the mesh of the segment.
+  const std::string elsewhere = replaced(kMean, "@WHOLE", ", T8_g_float[iS20{n}] (DeviceMesh{5})");
+  EXPECT_EQ(localText(elsewhere, {.number = 5, .ranks = 6}),
+            "%HostIrContainer { (T8_g_float[iS0{n}]) -> () :\n} // %HostIrContainer\n");
+}
+
+TEST(LocalProgram, DefaultSizesAreThoseOfTheRank) {
+  const auto program = parseHostProgram(replaced(kMean, "@WHOLE", ""), "test.host_ir");
+  const Scalar* n = asTensor(program->inputs()[0])->logical()[0]->extent();
+  program->defaultSizes()[const_cast<Scalar*>(n)] = 10;
+  const auto sizesOf = [&](int64_t rank) {
+    std::vector<int64_t> sizes;
+    const auto local = localProgram(*program, {.number = rank, .ranks = 4});
+    for (const auto& [symbol, value] : local->defaultSizes()) {
+      EXPECT_EQ(symbol->name(), "n_part");
+      sizes.push_back(value);
+    }
+    return sizes;
+  };
+  EXPECT_THAT(sizesOf(0), testing::ElementsAre(3));
+  EXPECT_THAT(sizesOf(3), testing::ElementsAre(1));
+}
+
+TEST(LocalProgram, APartThatNoInputHasIsGivenToTheSegment) {
+  // A column of ones, of which each rank has a chunk.
+  const Tensors tensors = {{"@ONES", "T1_g_float[ideviceIdx.x0{2}, iS1{( ceilDiv(n, 2) )}] (DeviceMesh{0 1})"},
+                           {"@INNER", "T1_l_float[ideviceIdx.x0{2}, iS1{( ceilDiv(n, 2) )}] (DeviceMesh{0 1})"},
+                           {"@SPLIT",
+                            "Domains:{\n  T1:{\n    outer split iS4{n} by 2 -> ideviceIdx.x0{2}, iS1{( ceilDiv(n, 2) "
+                            ")}\n    logical [iS4{n}]\n  }\n}\n"}};
+  const std::string text =
+      programOf(tensors, "(n) -> (@ONES)", "  PostOnStream(HostUnit0, Inputs:{n, }, Outputs:{@ONES, })\n",
+                "@SPLIT"
+                "HostUnit0{\n%Fusion ones { (n) -> (@INNER) :\n  @INNER\n = full({n}, float(1));\n}\n@SPLIT}\n");
+  EXPECT_EQ(localText(text, {.number = 1, .ranks = 2}),
+            R"(%HostIrContainer { (n) -> (T1_g_float[iS0{( n - ( ceilDiv(n, 2) ) )}]) :
+  PostOnStream (HostUnit0, Inputs:{n, ( n - ( ceilDiv(n, 2) ) ), }, Outputs:{T1_g_float[iS0{( n - ( ceilDiv(n, 2) ) )}], })
+} // %HostIrContainer
+HostUnit0{
+  %Fusion ones { (n, n_part) -> (T1_l_float[iS0{n_part}]) :
+    T1_l_float[iS0{n_part}]
+       = full({n_part}, float(1));
+  } // %Fusion
+}
+)");
+}
+
+TEST(LocalProgram, SegmentsNeedTheShardsOfWhatTheyArePostedWith) {
+  const std::string inner = "T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh";
+  const auto with = [&](const std::string& mesh) {
+    return replaced(replaced(kMean, "@WHOLE", ""), inner + "{0 1 2 3}", inner + mesh);
+  };
+  const std::string otherwise =
+      "local program: HostUnit0: axis 0 of its T0 is sharded otherwise than that of T0, which is given for it";
+  EXPECT_EQ(refusal(with("{3 2 1 0}")), otherwise);
+  // Rank 0 would have the same part by both, but the others would not.
+  EXPECT_EQ(refusal(with("{0 3 2 1}")), otherwise);
+  EXPECT_EQ(
+      refusal(with("{1 2 3 4}"), {.number = 0, .ranks = 5}),
+      "local program: HostUnit0: its T0 is not on rank 0, on which it is posted; give all of its tensors one mesh");
+}
+
+// --- communications ---
+
+TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
+  const std::string mesh = " (DeviceMesh{{0 1} {2 3}})";
+  const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
+                           {"@y", "T1_g_float[iS2{2}, iS3{8}]" + mesh}};
+  const auto textOf = [&](const std::string& form, int64_t rank) {
+    return localText(programOf(tensors, "(@x) -> (@y)",
+                               "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, "
+                               "resets_to_zero=false)\n  Communication 0 (" +
+                                   form + ", input=@x, output=@y, backend=MPI)\n  Wait Communication 0\n"),
+                     {.number = rank, .ranks = 4});
+  };
+  EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 1), HasSubstr("team=(0 1), input=T0_g_float[iS0{1}, iS1{8}], "));
+  EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 2), HasSubstr("team=(2 3), input=T0_g_float[iS0{1}, iS1{8}], "));
+  EXPECT_THAT(textOf("type=Allreduce, team=(0 2)", 3), HasSubstr("team=(1 3), input"));
+  EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2), HasSubstr("team=(2 3), root=3, input"));
+  EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2), HasSubstr("team=(0 1 2 3), input"));
+}
+
+const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceMesh{0 1})"},
+                           {"@y", "T1_g_float[iS2{2}, iS3{8}] (DeviceMesh{2})"},
+                           {"@z", "T2_g_float[iS4{2}, iS5{8}] (DeviceMesh{2})"}};
+const char* const kGather =
+    "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, resets_to_zero=false)\n"
+    "  Communication 7 (type=Gather, team=(0 1 2), root=2, input=@x, output=@y, backend=NCCL)\n"
+    "  Wait Communication 7\n  @z\n = exp(@y);\n";
+
+TEST(LocalProgram, ACommunicationLacksTheSideOfWhichTheRankHasNothing) {
+  const std::string text = programOf(kGathered, "(@x) -> (@z)", kGather);
+  EXPECT_EQ(localText(text, {.number = 1, .ranks = 4}), R"(%HostIrContainer { (T0_g_float[iS0{1}, iS1{8}]) -> () :
+  Communication 0 (type=Gather, team=(0 1 2), root=2, input=T0_g_float[iS0{1}, iS1{8}], output=none, backend=NCCL)
+  Wait Communication 0
+} // %HostIrContainer
+)");
+  EXPECT_EQ(localText(text, {.number = 2, .ranks = 4}), R"(%HostIrContainer { () -> (T2_g_float[iS2{2}, iS3{8}]) :
+  T1_g_float[iS0{2}, iS1{8}] = ALLOCATE(buffer=T1_g_float[iS0{2}, iS1{8}], mem_type=global, size=16, zero_init=false, resets_to_zero=false)
+  Communication 0 (type=Gather, team=(0 1 2), root=2, input=none, output=T1_g_float[iS0{2}, iS1{8}], backend=NCCL)
+  Wait Communication 0
+  T2_g_float[iS2{2}, iS3{8}]
+     = expf(T1_g_float[iS0{2}, iS1{8}]);
+} // %HostIrContainer
+)");
+  EXPECT_EQ(localText(text, {.number = 3, .ranks = 4}), "%HostIrContainer { () -> () :\n} // %HostIrContainer\n");
+}
+
+TEST(LocalProgram, AGroupIsPostedByThoseWhoTakePartInIt) {
+  const Tensors tensors = {{"@x", "T0_g_float[iS0{8}] (DeviceMesh{0})"}, {"@y", "T1_g_float[iS1{8}] (DeviceMesh{1})"}};
+  const std::string text =
+      programOf(tensors, "(@x) -> (@y)",
+                "  @y = ALLOCATE(buffer=@y, mem_type=global, size=8, zero_init=false, resets_to_zero=false)\n"
+                "  StartCoalescing\n"
+                "  P2PCommunication 0 (type=send, buffer=@x, peer=1, backend=NCCL)\n"
+                "  P2PCommunication 1 (type=recv, buffer=@y, peer=0, backend=NCCL)\n"
+                "  EndCoalescing 2\n  Wait Communication 2\n");
+  EXPECT_EQ(localText(text, {.number = 0, .ranks = 3}), R"(%HostIrContainer { (T0_g_float[iS0{8}]) -> () :
+  StartCoalescing
+  P2PCommunication 0 (type=send, buffer=T0_g_float[iS0{8}], peer=1, backend=NCCL)
+  EndCoalescing 1
+  Wait Communication 1
+} // %HostIrContainer
+)");
+  EXPECT_THAT(localText(text, {.number = 1, .ranks = 3}),
+              HasSubstr("  StartCoalescing\n  P2PCommunication 0 (type=recv"));
+  EXPECT_EQ(localText(text, {.number = 2, .ranks = 3}), "%HostIrContainer { () -> () :\n} // %HostIrContainer\n");
+}
+
+TEST(LocalProgram, APermutationHasTheRanksOwnTeam) {
+  const std::string mesh = " (DeviceMesh{{0 1} {2 3}})";
+  const Tensors tensors = {{"@x", "T0_g_float[iS0{8}]" + mesh}, {"@y", "T1_g_float[iS1{8}]" + mesh}};
+  const std::string text =
+      programOf(tensors, "(@x) -> (@y)",
+                "  @y = ALLOCATE(buffer=@y, mem_type=global, size=8, zero_init=false, resets_to_zero=false)\n"
+                "  CollectivePermute 0 (team=(0 1), send_peer=1, recv_peer=0, input=@x, output=@y, backend=NCCL)\n"
+                "  Wait Communication 0\n");
+  EXPECT_THAT(localText(text, {.number = 2, .ranks = 5}), HasSubstr("CollectivePermute 0 (team=(2 3), send_peer=1"));
+  EXPECT_THAT(localText(text, {.number = 4, .ranks = 5}), Not(HasSubstr("Communication")));
+}
+
+// --- ops and views ---
+
+TEST(LocalProgram, ASetOfAWholeTensorIsASetOfASlice) {
+  const Tensors tensors = {{"@x", "T0_g_float[iS0{10}, iS1{8}] (DeviceMesh{0 1 2 3})"},
+                           {"@y", "T1_g_float[ideviceIdx.x2{4}, iS3{3}, iS4{8}] (DeviceMesh{0 1 2 3})"}};
+  const std::string text =
+      programOf(tensors, "(@x) -> (@y)", "  @y\n = Set( @x )\n",
+                "Domains:{\n  T1:{\n    outer split iS9{10} by 4 -> ideviceIdx.x2{4}, iS3{3}\n    logical [iS9{10}, "
+                "iS4{8}]\n  }\n}\n");
+  EXPECT_EQ(localText(text, {.number = 3, .ranks = 4}),
+            R"(%HostIrContainer { (T0_g_float[iS0{10}, iS1{8}]) -> (T1_g_float[iS2{1}, iS3{8}]) :
+  T2_l_float[iS4{1}, iS5{8}]
+     = HirAliasSlice( T0_g_float[iS0{10}, iS1{8}], axis = iS0{10}, start = 9, stop = 10 )
+  T1_g_float[iS2{1}, iS3{8}]
+     = Set( T2_l_float[iS4{1}, iS5{8}] )
+} // %HostIrContainer
+)");
+}
+
+TEST(LocalProgram, WhatAttributesSayOfPartsIsSaidOfThese) {
+  const std::string mesh = " (DeviceMesh{0 1})";
+  const Tensors tensors = {{"@i", "T0_g_int64_t[ideviceIdx.x0{2}, iS1{4}]" + mesh},
+                           {"@f", "T1_g_float[ideviceIdx.x2{2}, iS3{8}]" + mesh}};
+  const std::string text = programOf(
+      tensors, "() -> (@i, @f)",
+      "  @i\n = iota( length = 7, start = 3, step = 2, dtype = int64_t )\n  @f\n = full({2, 8}, float(1));\n",
+      "Domains:{\n  T0:{\n    outer split iS9{7} by 2 -> ideviceIdx.x0{2}, iS1{4}\n    logical [iS9{7}]\n  }\n}\n");
+  EXPECT_EQ(localText(text, {.number = 1, .ranks = 2}),
+            R"(%HostIrContainer { () -> (T0_g_int64_t[iS0{3}], T1_g_float[iS1{1}, iS2{8}]) :
+  T0_g_int64_t[iS0{3}]
+     = iota( length = 3, start = 11, step = 2, dtype = int64_t )
+  T1_g_float[iS1{1}, iS2{8}]
+     = full({1, 8}, float(1));
+} // %HostIrContainer
+)");
+}
+
+// --- what stands around statements ---
+
+TEST(LocalProgram, ConditionsLoopsAndRelationsOfOtherMeshesAreLeftOut) {
+  const Tensors tensors = {
+      {"@x", "T0_g_float[iS0{n}, iS1{8}] (DeviceMesh{0})"}, {"@y", "T1_g_float[iS2{n}, iS3{8}] (DeviceMesh{0})"},
+      {"@z", "T2_g_float[iS4{n}, iS5{8}] (DeviceMesh{0})"}, {"@r", "T3_l_float[iS6{8}] (DeviceMesh{0})"},
+      {"@s", "T4_l_float[iS7{8}] (DeviceMesh{0})"},         {"@i", "T6_g_float[iS10{m}] (DeviceMesh{1})"},
+      {"@o", "T7_g_float[iS11{m}] (DeviceMesh{1})"}};
+  const std::string text =
+      programOf(tensors, "(@x, @i, k) -> (@y, @o)",
+                R"(  @y = ALLOCATE(buffer=@y, mem_type=global, size=( n * 8 ), zero_init=false, resets_to_zero=false)
+  FOR i in iS0{n}:
+    SetCurrentStream to Stream ( i % numberOfStreams )
+  FOR i in iS0{n}:
+    SetCurrentStream to Stream ( i % numberOfStreams )
+    @r
+       = HirAliasSelect( @x, axis = iS0{n}, index = i )
+    @s
+       = HirAliasSelect( @y, axis = iS2{n}, index = i )
+    IF ( k < 3 ):
+      @s
+         = expf(@r);
+    ELSE:
+      @s
+         = sinf(@r);
+  @o
+     = expf(@i);
+  IF ( k < 3 ):
+    DEALLOCATE(buffer=@z)
+)",
+                "Aliases:{\n  @z -> @y\n}\nDemands:{\n  add: k == n\n}\n");
+  const auto program = parseHostProgram(text, "test.host_ir");
+  const auto here = printHostProgram(*localProgram(*program, {.number = 0, .ranks = 2}));
+  EXPECT_EQ(replaced(here, " (DeviceMesh{0})", ""), here);
+  for (const char* const kept : {"FOR i in iS0{n}:\n    SetCurrentStream", "ELSE:", "DEALLOCATE",
+                                 "T2_g_float[iS4{n}, iS5{8}] -> T1_g", "k == n"})
+    EXPECT_THAT(here, HasSubstr(kept));
+  EXPECT_THAT(here, Not(HasSubstr("T6_g")));
+  EXPECT_EQ(printHostProgram(*localProgram(*program, {.number = 1, .ranks = 2})),
+            R"(%HostIrContainer { (T6_g_float[iS0{m}], k) -> (T7_g_float[iS1{m}]) :
+  T7_g_float[iS1{m}]
+     = expf(T6_g_float[iS0{m}]);
+} // %HostIrContainer
+Demands:{
+  add: k == n
+}
+)");
+}
+
+TEST(LocalProgram, ALoopOverAnAxisOfWhichTheRankHasAPartKeepsItsRange) {
+  const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{4}, iS1{8}] (DeviceMesh{0 1 2 3})"},
+                           {"@y", "T1_g_float[iStreamIdx2{4}, iS3{8}] (DeviceMesh{0 1 2 3})"},
+                           {"@r", "T2_l_float[iS4{8}] (DeviceMesh{0 1 2 3})"}};
+  const std::string text =
+      programOf(tensors, "(@x) -> (@y)",
+                R"(  @y = ALLOCATE(buffer=@y, mem_type=global, size=32, zero_init=false, resets_to_zero=false)
+  FOR StreamIdx in ideviceIdx.x0{4}:
+    @r
+       = HirAliasSelect( @y, axis = iStreamIdx2{4}, index = StreamIdx )
+    Communication 0 (type=Allgather, team=(0 1 2 3), input=@x, output=@r, backend=CUDA)
+    Wait Communication 0
+)");
+  const std::string local = localText(text, {.number = 2, .ranks = 4});
+  EXPECT_THAT(local, HasSubstr("(T0_g_float[iS0{1}, iS1{8}]) -> (T1_g_float[iStreamIdx2{4}, iS3{8}])"));
+  EXPECT_THAT(local, HasSubstr("FOR StreamIdx in iS5{4}:"));
+}
+
+TEST(LocalProgram, WhatIsInsideOfAPartKeepsItsLoops) {
+  // 20 indices in 4 parts of 5, of which each rank has 2; and in each part rows of 3.
+  const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{2}, iS2{2}, iS3{3}] (DeviceMesh{0 1})"},
+                           {"@y", "T1_g_float[ideviceIdx.x10{2}, iS11{( ceilDiv(n, 2) )}] (DeviceMesh{0 1})"}};
+  const std::string text = programOf(tensors, "(@x, @y) -> ()", "",
+                                     R"(Domains:{
+  T0:{
+    outer split iS9{20} by 4 -> iS8{4}, iS7{5}
+    outer split iS8{4} by 2 -> ideviceIdx.x0{2}, iS1{2}
+    split iS7{5} by 3 -> iS2{2}, iS3{3}
+    logical [iS9{20}]
+  }
+  T1:{
+    outer split iS12{n} by 2 -> ideviceIdx.x10{2}, iS11{( ceilDiv(n, 2) )}
+    logical [iS12{n}]
+    allocation [ideviceIdx.x10{2}, iS11{( ceilDiv(n, 2) )}]
+  }
+}
+)");
+  EXPECT_EQ(localText(text, {.number = 1, .ranks = 2}),
+            R"(%HostIrContainer { (T0_g_float[iS1{2}, iS3{2}, iS4{3}], T1_g_float[iS5{n_part}]) -> () :
+} // %HostIrContainer
+Domains:{
+  T0:{
+    split iS0{10} by 5 -> iS1{2}, iS2{5}
+    split iS2{5} by 3 -> iS3{2}, iS4{3}
+    logical [iS0{10}]
+  }
+}
+)");
+}
+
+// --- refusals ---
+
+TEST(LocalProgram, ARankIsOneOfTheJob) {
+  EXPECT_EQ(refusal(programOf({}, "() -> ()", ""), {.number = 4, .ranks = 4}),
+            "local program: rank 4 of a job of 4 rank(s)");
+  EXPECT_EQ(refusal(programOf({}, "(T0_g_float[iS0{8}] (DeviceMesh{0 7})) -> ()", "")),
+            "local program: T0: its mesh names rank 7, and the job has 4 rank(s): 0 to 3");
+}
+
+TEST(LocalProgram, ExtentsThatNothingTellsAreRefused) {
+  const std::string text =
+      programOf({}, "(T0_g_float[ideviceIdx.x0{2}, iS1{( ceilDiv(( n * 2 ), 2) )}] (DeviceMesh{0 1})) -> ()", "",
+                "Domains:{\n  T0:{\n    outer split iS2{( n * 2 )} by 2 -> ideviceIdx.x0{2}, "
+                "iS1{( ceilDiv(( n * 2 ), 2) )}\n    logical [iS2{( n * 2 )}]\n  }\n}\n");
+  EXPECT_EQ(refusal(text),
+            "local program: DIDx on axis 0 (iDIDx{2}) of T0: the extent ( n * 2 ) stands in chunks alone, which do not "
+            "tell n; make n a scalar input");
+}
+
+TEST(LocalProgram, OpsThatAreNotLocalAreRefused) {
+  const std::string mesh = " (DeviceMesh{{0 1} {2 3}})";
+  const Tensors tensors = {{"@row", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
+                           {"@other", "T1_g_float[ideviceIdx.y2{2}, iS3{8}]" + mesh},
+                           {"@whole", "T2_g_float[iS4{2}, iS5{8}]" + mesh},
+                           {"@result", "T3_g_float[ideviceIdx.x6{2}, iS7{8}]" + mesh},
+                           {"@all", "T4_g_float[iS8{2}, iS9{8}]" + mesh},
+                           {"@k", "T5_g_float[iS10{8}, ideviceIdx.x11{2}]" + mesh},
+                           {"@product", "T6_g_float[iS12{8}, iS13{8}, rS14{2}]" + mesh},
+                           {"@bias", "T7_g_float[iS15{8}]" + mesh},
+                           {"@weight", "T8_g_float[iS16{8}, ideviceIdx.x17{2}]" + mesh}};
+  const auto refused = [&](const std::string& body) {
+    return refusal(programOf(tensors, "(@row, @other, @whole, @k, @bias, @weight) -> ()", body));
+  };
+  EXPECT_EQ(refused("  @result\n = @row\n + @whole;\n"),
+            "local program: add of T3: it reads axis 0 of T2, of which a rank has all, where it has a part of the "
+            "result; a Communication, or a Set of the whole, comes before it");
+  EXPECT_EQ(refused("  @all\n = exp(@row);\n"),
+            "local program: exp of T4: it reads axis 0 of T0, of which a rank has a part, where it has all of the "
+            "result; a Communication, or a Set of the whole, comes before it");
+  EXPECT_EQ(refused("  @all\n = Set( @row )\n"),
+            "local program: set of T4: it reads axis 0 of T0, of which a rank has a part, where it has all of the "
+            "result; a Communication, or a Set of the whole, comes before it");
+  // (Rank 0 has the same part of both.)
+  EXPECT_EQ(refused("  @result\n = @row\n + @other;\n"),
+            "local program: add of T3: it reads axis 0 of T1, of which a rank has a part, where it has another part of "
+            "the result; a Communication, or a Set of the whole, comes before it");
+  EXPECT_EQ(refused("  @result\n = flip( @row, axes = {0} )\n"),
+            "local program: flip of T3: it is not independent along axis 0, of which a rank has a part; compute it "
+            "whole, and take the part by a Set");
+  EXPECT_EQ(
+      refused("  @all\n = flip( @row, axes = {0} )\n"),
+      "local program: flip of T4: it reads axis 0 of T0 in another way than index by index, and a rank has a part "
+      "of it; a Communication comes before it");
+  EXPECT_EQ(refused("  @product\n = matmul(@k,\n            @whole)\n"),
+            "local program: matmul of T6: it reduces axis 0 of T2, of which a rank has all, together with a part of "
+            "another operand's; both need the same part");
+  EXPECT_EQ(refused("  @product\n = matmul(@k,\n            @other)\n"),
+            "local program: matmul of T6: it reduces axis 0 of T1, of which a rank has another part, together with a "
+            "part of another operand's; both need the same part");
+  EXPECT_EQ(refused("  @product\n = linear(@k,\n            @weight      ,\n          @bias      )\n"),
+            "local program: linear of T6: it reads axis 1 of T5 in another way than index by index, and a rank has a "
+            "part of it; a Communication comes before it");
+}
+
+TEST(LocalProgram, AProductOverAShardedAxisIsAPartialOne) {
+  const std::string mesh = " (DeviceMesh{0 1})";
+  const Tensors tensors = {{"@a", "T0_g_float[iS0{8}, ideviceIdx.x1{2}]" + mesh},
+                           {"@b", "T1_g_float[ideviceIdx.x2{2}, iS3{8}]" + mesh},
+                           {"@c", "T2_g_float[iS4{8}, iS5{8}, rS6{2}]" + mesh}};
+  EXPECT_THAT(localText(programOf(tensors, "(@a, @b) -> (@c)", "  @c\n = matmul(@a,\n            @b)\n"),
+                        {.number = 1, .ranks = 2}),
+              HasSubstr("T2_g_float[iS4{8}, iS5{8}, rS6{1}]\n     = matmul("));
+}
+
+TEST(LocalProgram, ViewsAlongShardedAxesAreRefused) {
+  const std::string mesh = " (DeviceMesh{0 1})";
+  const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
+                           {"@row", "T1_l_float[iS2{8}]" + mesh},
+                           {"@column", "T2_l_float[iS3{2}]" + mesh},
+                           {"@part", "T3_l_float[ideviceIdx.x4{2}, iS5{4}]" + mesh},
+                           {"@few", "T4_l_float[iS6{1}, iS7{8}]" + mesh}};
+  const auto refused = [&](const std::string& body) { return refusal(programOf(tensors, "(@x) -> ()", body)); };
+  EXPECT_EQ(refused("  @row\n = HirAliasSelect( @x, axis = ideviceIdx.x0{2}, index = 0 )\n"),
+            "local program: HirAliasSelect of T1: it is along axis 0 of T0, of which a rank has a part; take the view "
+            "before, or of what a Communication gathers");
+  EXPECT_EQ(refused("  @few\n = HirAliasSlice( @x, axis = ideviceIdx.x0{2}, start = 0, stop = 1 )\n"),
+            "local program: HirAliasSlice of T4: it is along axis 0 of T0, of which a rank has a part; take the view "
+            "before, or of what a Communication gathers");
+  EXPECT_EQ(refused("  @column\n = HirAliasSelect( @x, axis = iS1{8}, index = 0 )\n"),
+            "local program: HirAliasSelect of T2: its axis 0 is sharded otherwise than that of T0");
+  EXPECT_THAT(localText(programOf(tensors, "(@x) -> ()",
+                                  "  @part\n = HirAliasSlice( @x, axis = iS1{8}, start = 4, stop = 8 )\n"),
+                        {.number = 1, .ranks = 2}),
+              HasSubstr("T3_l_float[iS2{1}, iS3{4}]\n     = HirAliasSlice( T0_g_float[iS0{1}, iS1{8}], axis = iS1{8}"));
+}
+
+TEST(LocalProgram, KernelsThatArePartOfAProgramTakeWholeTensorsOnly) {
+  const auto textWith = [](const std::string& input, const std::string& domains) {
+    return replaced(R"(%HostIrContainer { (@x) -> (T1_g_float[iS9{10}] (DeviceMesh{0 1})) :
+  LaunchKernel(Kernel0, grid={1, 1, 1}, block={1, 1, 1}, Inputs: {@x, }, Outputs: {T1_g_float[iS9{10}] (DeviceMesh{0 1}), })
+}
+Kernel0{
+  kernel scale(T0: f32[n:1], n: i64) -> T1: f32[n:1] {
+    for k in 0..n {
+      T1[k] = exp(T0[k])
+    }
+  }
+}
+)",
+                    "@x", input) +
+           domains;
+  };
+  EXPECT_THAT(localText(textWith("T0_g_float[iS0{10}] (DeviceMesh{0 1})", ""), {.number = 1, .ranks = 2}),
+              HasSubstr("Inputs: {T0_g_float[iS0{10}], }, Outputs: {T1_g_float[iS1{10}], })"));
+  EXPECT_EQ(
+      refusal(textWith("T0_g_float[ideviceIdx.x0{2}, iS1{5}] (DeviceMesh{0 1})",
+                       "Domains:{\n  T0:{\n    outer split iS2{10} by 2 -> ideviceIdx.x0{2}, iS1{5}\n    logical "
+                       "[iS2{10}]\n  }\n}\n")),
+      "local program: LaunchKernel: T0 is sharded, and kernels that are part of a program have the sizes that they "
+      "are written for; post a segment instead");
+}
+
+TEST(LocalProgram, StatementsNeedTensorsOfOneMesh) {
+  const Tensors tensors = {{"@x", "T0_g_float[iS0{8}] (DeviceMesh{0})"},
+                           {"@y", "T1_g_float[iS1{8}] (DeviceMesh{0 1})"}};
+  EXPECT_EQ(refusal(programOf(tensors, "(@x) -> (@y)", "  @y\n = exp(@x);\n"), {.number = 1, .ranks = 2}),
+            "local program: exp of T1: T0 is not on rank 1, which has T1; a Communication moves tensors between "
+            "meshes");
+  EXPECT_EQ(refusal(programOf(tensors, "(@x) -> (@x)",
+                              "  Communication 0 (type=Allreduce, team=(0 1), input=@x, "
+                              "output=@x, backend=NCCL)\n  Wait Communication 0\n"),
+                    {.number = 1, .ranks = 2}),
+            "local program: Allreduce: rank 1 is in its team, but has neither its input nor its output");
+}
+
+}  // namespace
+}  // namespace tokamak
