@@ -431,9 +431,10 @@ TEST(LocalProgram, OpsThatAreNotLocalAreRefused) {
                            {"@k", "T5_g_float[iS10{8}, ideviceIdx.x11{2}]" + mesh},
                            {"@product", "T6_g_float[iS12{8}, iS13{8}, rS14{2}]" + mesh},
                            {"@bias", "T7_g_float[iS15{8}]" + mesh},
+                           {"@one", "T9_g_float[bS18{1}, iS19{8}]" + mesh},
                            {"@weight", "T8_g_float[iS16{8}, ideviceIdx.x17{2}]" + mesh}};
   const auto refused = [&](const std::string& body) {
-    return refusal(programOf(tensors, "(@row, @other, @whole, @k, @bias, @weight) -> ()", body));
+    return refusal(programOf(tensors, "(@row, @other, @whole, @k, @bias, @one, @weight) -> ()", body));
   };
   EXPECT_EQ(refused("  @result\n = @row\n + @whole;\n"),
             "local program: add of T3: it reads axis 0 of T2, of which a rank has all, where it has a part of the "
@@ -474,6 +475,23 @@ TEST(LocalProgram, AProductOverAShardedAxisIsAPartialOne) {
   EXPECT_THAT(localText(programOf(tensors, "(@a, @b) -> (@c)", "  @c\n = matmul(@a,\n            @b)\n"),
                         {.number = 1, .ranks = 2}),
               HasSubstr("T2_g_float[iS4{8}, iS5{8}, rS6{1}]\n     = matmul("));
+}
+
+TEST(LocalProgram, AReshapeOfPartsIsOneOfTheSameElements) {
+  const std::string mesh = " (DeviceMesh{0 1})";
+  const auto textWith = [&](const std::string& chunk) {
+    const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{3}, iS2{4}]" + mesh},
+                             {"@y", "T1_g_float[ideviceIdx.x3{2}, iS4{" + chunk + "}]" + mesh}};
+    return programOf(tensors, "(@x) -> (@y)", "  @y = view( @x )\n",
+                     "Domains:{\n  T0:{\n    outer split iS9{5} by 2 -> ideviceIdx.x0{2}, iS1{3}\n    logical [iS9{5}, "
+                     "iS2{4}]\n  }\n  T1:{\n    split iS8{20} by " +
+                         chunk + " -> ideviceIdx.x3{2}, iS4{" + chunk + "}\n    logical [iS8{20}]\n  }\n}\n");
+  };
+  EXPECT_THAT(localText(textWith("12"), {.number = 1, .ranks = 2}),
+              HasSubstr("T1_g_float[iS2{8}] = view( T0_g_float[iS0{2}, iS1{4}] )"));
+  EXPECT_EQ(refusal(textWith("10")),
+            "local program: reshape of T1: it is not independent along axis 0, of which a rank has a part; compute it "
+            "whole, and take the part by a Set");
 }
 
 TEST(LocalProgram, ViewsAlongShardedAxesAreRefused) {

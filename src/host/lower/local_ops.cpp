@@ -9,8 +9,10 @@
 #include "analysis/domain_graph.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
+#include "compute/reshape_groups.h"
 #include "host/ir/restrict_op.h"
 #include "ir/ops/math/load_store_op.h"
+#include "ir/ops/math/reshape_op.h"
 
 namespace tokamak {
 
@@ -46,15 +48,47 @@ class LocalOp {
         along_.emplace(operand, use.axes[0]);
         checkPair(*operand, use.axes[0], axis, own);
       }
+      if (own != nullptr && use.use == CoordinateUse::Other && isReshapeOfPart(*operand, axis, *own)) continue;
       TK_REQUIRE(own == nullptr || use.use != CoordinateUse::Other, HostProgram,
                  "{}: it is not independent along axis {}, of which a rank has a part; compute it whole, and take the "
                  "part by a Set",
                  where(), axis);
     }
     checkExpanded(axis, own);
-    // (What depends on positions reads operands in another way than index by index, or begins somewhere.)
-    TK_CHECK(own == nullptr || !map_.dependsOnPosition(axis) || hasOrigin(op_),
-             "{}: it depends on positions along axis {}", where(), axis);
+    TK_REQUIRE(own == nullptr || !map_.dependsOnPosition(axis) || hasOrigin(op_), HostProgram,
+               "{}: it depends on positions along axis {}, of which a rank has a part; compute it whole, and take the "
+               "part by a Set",
+               where(), axis);
+  }
+
+  // Whether the op merges or splits axes whose outermost one is a part, before and behind alike: of the same elements.
+  bool isReshapeOfPart(const TensorView& operand, int64_t axis, const LocalPart& own) {
+    if (!op_.is<ReshapeOp>()) return false;
+    const std::vector<Scalar*> from = extentsOf(operand);
+    const std::vector<Scalar*> to = extentsOf(result());
+    for (const ReshapeGroup& group : reshapeGroups(from, to)) {
+      if (group.in.empty() || group.out.empty() || group.out[0] != static_cast<size_t>(axis)) continue;
+      const auto outermost = static_cast<int64_t>(group.in[0]);
+      const LocalPart* read = tensors_.partOf(operand, outermost);
+      const bool is_same = read != nullptr && *read->mesh == *own.mesh && read->dimension == own.dimension &&
+                           elementsOf(*read, from, group.in) == elementsOf(own, to, group.out);
+      if (is_same) along_.emplace(&operand, outermost);
+      return is_same;
+    }
+    return false;
+  }
+
+  static std::vector<Scalar*> extentsOf(const TensorView& tensor) {
+    std::vector<Scalar*> extents;
+    for (const IterDomain* axis : shapeOf(tensor)) extents.push_back(axis->visibleExtent());
+    return extents;
+  }
+
+  // How many elements a chunk of the first axis has, in scalars of the copy.
+  Scalar* elementsOf(const LocalPart& part, const std::vector<Scalar*>& extents, const std::vector<size_t>& axes) {
+    Scalar* count = part.chunk;
+    for (size_t i = 1; i < axes.size(); ++i) count = tensors_.target().mul(count, tensors_.scalar(extents[axes[i]]));
+    return count;
   }
 
   // Expanded axes repeat one element, but have to show the same part.

@@ -33,6 +33,7 @@ void LocalTensors::findParts(const TensorView& tensor) {
     const int64_t coordinate = (*coordinatesOf(tensor.mesh(), rank_))[shard.dimension];
     if (shard.devices > 1)
       parts_[shard.logical] = {.range = rangeOf(*shard.logical->visibleExtent(), *shard.chunk, coordinate),
+                               .chunk = scalar(shard.chunk),
                                .mesh = &tensor.mesh(),
                                .dimension = shard.dimension};
     if (shard.form == ShardForm::Index) continue;

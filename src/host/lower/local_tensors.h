@@ -21,7 +21,8 @@ enum class PartExtents : uint8_t {
 
 /// What the rank has of an axis, and over which dimension of which mesh it is dealt out.
 struct LocalPart {
-  ScalarRange range;  ///< in scalars of the copy
+  ScalarRange range;        ///< in scalars of the copy
+  Scalar* chunk = nullptr;  ///< of all ranks but the last ones, in scalars of the copy
   const DeviceMesh* mesh = nullptr;
   size_t dimension = 0;
 };

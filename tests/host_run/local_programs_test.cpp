@@ -1,0 +1,245 @@
+// Programs of ranks without communications: for every op form and every axis that its inputs or outputs have, the ranks
+// together compute what the program on one device does, or all of them refuse it. The axis is sharded wherever it goes.
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "analysis/bind_shape.h"
+#include "analysis/device_mesh.h"
+#include "analysis/domain_graph.h"
+#include "analysis/shards.h"
+#include "host/ir/verifier.h"
+#include "host/lower/local_program.h"
+#include "host/sanitized_share.h"
+#include "host_run/program_text.h"
+#include "host_run/run_bench.h"
+#include "host_run/streams/stream_forms.h"
+#include "ir/ops/host/post_on_stream.h"
+#include "schedule/transforms.h"
+
+namespace tokamak {
+namespace {
+
+const std::map<char, int64_t> kEvenSizes = {{'a', 4}, {'b', 6}, {'c', 8}, {'d', 4}, {'k', 6}, {'m', 8}, {'n', 10}};
+const std::map<char, int64_t> kOddSizes = {{'a', 3}, {'b', 5}, {'c', 7}, {'d', 1}, {'k', 5}, {'m', 2}, {'n', 9}};
+const std::map<char, int64_t> kNoElements = {{'a', 2}, {'b', 0}, {'c', 3}, {'d', 2}, {'k', 2}, {'m', 0}, {'n', 3}};
+
+struct ShardedWay {
+  std::string name;
+  std::map<char, int64_t> sizes;
+  Extents extents = Extents::Numbers;
+  Grouping grouping = Grouping::Single;
+  int64_t devices = 3;
+  size_t stride = 1;  ///< one axis of so many
+};
+
+std::ostream& operator<<(std::ostream& out, const ShardedWay& way) { return out << way.name; }
+
+const ShardedWay kShardedWays[] = {
+    {.name = "numbers", .sizes = kOddSizes},
+    {.name = "numbers_of_two", .sizes = kOddSizes, .devices = 2},
+    {.name = "of_no_elements", .sizes = kNoElements, .devices = 2},
+    {.name = "symbols", .sizes = kEvenSizes, .extents = Extents::Symbols, .devices = 2},
+    {.name = "segments", .sizes = kOddSizes, .grouping = Grouping::Segments},
+    {.name = "segments_of_symbols",
+     .sizes = kEvenSizes,
+     .extents = Extents::Symbols,
+     .grouping = Grouping::Segments,
+     .devices = 2},
+    {.name = "kernels",
+     .sizes = kEvenSizes,
+     .extents = Extents::Symbols,
+     .grouping = Grouping::Fused,
+     .devices = 2,
+     .stride = 7},
+};
+
+// Every tensor of the program, those of segments too, once.
+void forEachTensor(const HostIrContainer& program, const std::function<void(TensorView&)>& visit) {
+  std::set<TensorView*> seen;
+  const auto add = [&](TensorView* tensor) {
+    if (seen.insert(tensor).second) visit(*tensor);
+  };
+  for (TensorView* tensor : program.allTensors()) add(tensor);
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* post = expr.as<PostOnStream>();
+    if (post == nullptr) return;
+    for (TensorView* tensor : post->segment->fusion->allTensors()) add(tensor);
+  });
+}
+
+// Shards the axis, and all that map to it, over all devices. False where a reduction runs over it, whose result would be
+// a partial one, or where a tensor has it twice.
+bool shard(HostIrContainer& program, const IterDomain& axis, int64_t devices) {
+  const DomainGraph graph(program);
+  DeviceMesh mesh{.shape = {devices}, .devices = std::vector<int64_t>(static_cast<size_t>(devices))};
+  std::iota(mesh.devices.begin(), mesh.devices.end(), int64_t{0});
+  bool is_whole = true;
+  std::vector<std::pair<TensorView*, int64_t>> marked;
+  forEachTensor(program, [&](TensorView& tensor) {
+    tensor.setMesh(mesh);
+    int64_t found = 0;
+    for (size_t i = 0; i < tensor.logical().size(); ++i) {
+      const IterDomain& own = *tensor.logical()[i];
+      const bool maps = &own == &axis || graph.mapsTo(own, axis, AxisMapping::Reduction);
+      if (maps && own.isReduction()) is_whole = false;
+      if (own.isReduction() || !(&own == &axis || graph.mapsTo(own, axis, AxisMapping::Exact))) continue;
+      marked.emplace_back(&tensor, static_cast<int64_t>(i));
+      if (++found > 1) is_whole = false;
+    }
+  });
+  for (const auto& [tensor, position] : marked) {
+    split(tensor, position, devices, SplitSide::Outer);
+    tensor->axis(position)->parallelize(ParallelType::DIDx);
+  }
+  return is_whole;
+}
+
+// The part of each axis that a rank has.
+std::vector<IndexRange> partOf(const TensorView& tensor, std::span<const int64_t> sizes, int64_t rank) {
+  std::vector<IndexRange> parts;
+  for (const int64_t n : sizes) parts.push_back({.start = 0, .extent = n});
+  const Axes shape = shapeOf(tensor);
+  for (const Shard& shard : shardsOf(tensor)) {
+    const auto axis = static_cast<size_t>(std::ranges::find(shape, shard.logical) - shape.begin());
+    const int64_t n = sizes[axis];
+    parts[axis] = shardRange(n, (n + shard.devices - 1) / shard.devices, rank);
+  }
+  return parts;
+}
+
+// Copies between the part of a whole tensor and a tensor of its size.
+enum class Copy : uint8_t { OutOfWhole, IntoWhole };
+void copyPart(const Tensor& whole, const std::vector<IndexRange>& part, const Tensor& own, Copy direction) {
+  const int64_t width = sizeOf(whole.dtype());
+  auto* const of_whole = static_cast<std::byte*>(whole.hostData());
+  auto* const of_own = static_cast<std::byte*>(own.hostData());
+  std::vector<int64_t> index(part.size(), 0);
+  for (int64_t n = 0; n < own.numel(); ++n) {
+    int64_t from = 0;
+    int64_t to = 0;
+    for (size_t i = 0; i < part.size(); ++i) {
+      from += (part[i].start + index[i]) * whole.strides()[i];
+      to += index[i] * own.strides()[i];
+    }
+    std::byte* const in_whole = of_whole + from * width;
+    std::byte* const in_own = of_own + to * width;
+    if (direction == Copy::OutOfWhole)
+      std::memcpy(in_own, in_whole, static_cast<size_t>(width));
+    else
+      std::memcpy(in_whole, in_own, static_cast<size_t>(width));
+    for (size_t i = part.size(); i-- > 0 && ++index[i] == part[i].extent;) index[i] = 0;
+  }
+}
+
+std::vector<int64_t> extentsOf(const std::vector<IndexRange>& part) {
+  std::vector<int64_t> extents;
+  for (const IndexRange& range : part) extents.push_back(range.extent);
+  return extents;
+}
+
+class LocalPrograms : public testing::TestWithParam<ShardedWay> {
+ protected:
+  LocalPrograms() : bench_({.threads = 2, .poisons_memory = true}) {}
+
+  // Why the ranks refuse the program, or nothing where they ran it; what is wrong becomes a failure.
+  std::optional<std::string> run(const Fusion& plain, const HostIrContainer& sharded,
+                                 const std::vector<RunValue>& inputs) {
+    ScalarBindings bindings;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      bindShape(*asTensor(plain.inputs()[i]), std::get<Tensor>(inputs[i]).sizes(), bindings);
+    std::vector<Tensor> outputs;
+    for (const TensorView* output : plain.outputs())
+      outputs.push_back(bench_.empty(output->dtype(), sizesOf(*output, bindings)));
+    std::optional<std::string> refusal;
+    for (int64_t rank = 0; rank < GetParam().devices; ++rank) {
+      std::unique_ptr<HostIrContainer> local;
+      const Error error =
+          errorOf([&] { local = localProgram(sharded, {.number = rank, .ranks = GetParam().devices}); });
+      if (local == nullptr) {
+        EXPECT_EQ(error.code(), ErrorCode::HostProgram) << error.message();
+        EXPECT_TRUE(rank == 0 || refusal.has_value()) << "rank 0 runs what rank " << rank << " refuses";
+        refusal = error.message();
+      } else {
+        EXPECT_FALSE(refusal.has_value()) << "rank " << rank << " runs what rank 0 refuses: " << *refusal;
+        runRank(sharded, std::move(local), rank, inputs, outputs);
+      }
+    }
+    if (!refusal) {
+      EXPECT_EQ(differenceFromOracle(plain, oracleInputsOf(inputs), outputs), "");
+    }
+    return refusal;
+  }
+
+  void runRank(const HostIrContainer& sharded, std::unique_ptr<HostIrContainer> local, int64_t rank,
+               const std::vector<RunValue>& inputs, std::vector<Tensor>& outputs) {
+    try {
+      verifyHostProgram(*local);
+      finishHostProgram(*local, {.grouping = GetParam().grouping});
+      std::vector<RunValue> own;
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const auto& whole = std::get<Tensor>(inputs[i]);
+        const std::vector<IndexRange> part = partOf(*asTensor(sharded.inputs()[i]), whole.sizes(), rank);
+        const std::vector<int64_t> sizes = extentsOf(part);
+        Tensor piece = bench_.empty(whole.dtype(), sizes, freshStrides(*asTensor(local->inputs()[i]), sizes));
+        copyPart(whole, part, piece, Copy::OutOfWhole);
+        own.emplace_back(std::move(piece));
+      }
+      const bool makes_kernels = GetParam().grouping == Grouping::Fused;
+      HostIrEvaluator evaluator(std::move(local), bench_.device,
+                                {.segments = makes_kernels ? SegmentMode::Kernels : SegmentMode::OpByOp});
+      const std::vector<Tensor> given = evaluator.runWithInput(bound(evaluator.program(), own));
+      for (size_t i = 0; i < given.size(); ++i) {
+        const std::vector<IndexRange> part = partOf(*sharded.outputs()[i], outputs[i].sizes(), rank);
+        ASSERT_EQ(std::vector<int64_t>(given[i].sizes().begin(), given[i].sizes().end()), extentsOf(part));
+        static_cast<void>(bytesOf(given[i]));  // waits for it
+        copyPart(outputs[i], part, given[i], Copy::IntoWhole);
+      }
+    } catch (const Error& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << errorCodeName(error.code()) << ": " << error.message();
+    }
+  }
+
+  RunBench bench_;
+};
+
+TEST_P(LocalPrograms, ComputeTogetherWhatOneDeviceDoesOrAreRefused) {
+  const ShardedWay& way = GetParam();
+  const HostLoweringOptions lowering{.grouping = way.grouping};
+  int64_t sharded = 0;
+  int64_t refused = 0;
+  size_t next = 0;
+  for (const OpForm& form : opForms()) {
+    const auto plain = fusionOf(textOf(form, way.sizes, way.extents, ""));
+    const std::vector<RunValue> inputs = bench_.inputsOf(*plain);
+    std::vector<std::pair<size_t, size_t>> places;  // tensor (inputs, then outputs) and its visible axis
+    const size_t taken = plain->inputs().size();
+    for (size_t i = 0; i < taken + plain->outputs().size(); ++i) {
+      const TensorView& tensor = i < taken ? *asTensor(plain->inputs()[i]) : *plain->outputs()[i - taken];
+      for (size_t axis = 0; axis < shapeOf(tensor).size(); ++axis) places.emplace_back(i, axis);
+    }
+    for (const auto& [number, axis] : places) {
+      if (++next % (way.stride * static_cast<size_t>(kShare)) != 0) continue;
+      SCOPED_TRACE(fmt::format("{}\naxis {} of {} {}", textOf(form, way.sizes, way.extents, ""), axis,
+                               number < taken ? "input" : "output", number < taken ? number : number - taken));
+      const auto program = makeHostProgram(*plain, lowering);
+      const TensorView& tensor =
+          number < taken ? *asTensor(program->inputs()[number]) : *program->outputs()[number - taken];
+      if (!shard(*program, *shapeOf(tensor)[axis], way.devices)) continue;
+      ++(run(*plain, *program, inputs) ? refused : sharded);
+    }
+  }
+  std::cout << sharded << " sharded, " << refused << " refused\n";
+  EXPECT_GT(sharded, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, LocalPrograms, testing::ValuesIn(kShardedWays),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace tokamak
