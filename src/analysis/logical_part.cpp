@@ -46,7 +46,7 @@ LogicalPart logicalPartOf(const TensorView& tensor, IterDomain& marked) {
                "{} on {}: it is the inner part of a split, whose indices are not consecutive in the tensor; mark the "
                "outer part",
                mark, describeAxis(tensor, marked));
-    // An expanded axis is stored once: a stream loop has one iteration over it, and devices have parts of what it shows.
+    // An expanded axis is stored once: a stream loop has one iteration over it. Devices have parts of what it shows.
     Scalar* inner = marked.isStream() ? step.out[1]->extent() : step.out[1]->visibleExtent();
     part.chunk = part.chunk == nullptr ? inner : tensor.fusion().mul(part.chunk, inner);
     part.form = LogicalPart::Form::Chunk;

@@ -11,7 +11,7 @@ namespace tokamak {
 
 enum class ShardForm : uint8_t {
   Index,  ///< the logical axis itself is marked: the rank of coordinate r has its index r
-  Chunk,  ///< the outer part of splits is marked: the rank has the indices [r c, (r + 1) c), as far as there are so many
+  Chunk,  ///< the outer part of splits is marked: the rank has the indices [r c, (r + 1) c), as far as there are any
 };
 
 /// One axis that is dealt out over one dimension of the tensor's mesh.
@@ -22,17 +22,17 @@ struct Shard {
   IterDomain* loop_axis = nullptr;
   IterDomain* logical = nullptr;
   ShardForm form = ShardForm::Index;
-  /// c: the extent of what is inside of the marked part. ceilDiv(n, d) where the axis was split into d parts, the factor
-  /// where it was split into parts of that size; 1 of Index. A scalar of the tensor's fusion.
+  /// c: the extent of what is inside of the marked part. It is ceilDiv(n, d) where the axis was split into d parts, the
+  /// factor where it was split into parts of that size; 1 of Index. A scalar of the tensor's fusion.
   Scalar* chunk = nullptr;
 };
 
 /// The device axes of the tensor, in the order of its loop domain; none where no axis is marked (the tensor is
 /// replicated over its mesh). It makes scalars in the tensor's fusion, and counts as a change of it.
-/// Errors: HostProgram, naming the tensor and the axis, for a mesh that names a rank twice, a device axis without a mesh
-/// or without that dimension of it, one mark twice, two device axes or a device axis and Stream on parts of one logical
-/// axis, inner parts of splits, merged and swizzled axes, reduction axes, reductions that rfactor has cut, and as many
-/// parts as the mesh has no devices.
+/// Errors: HostProgram, naming the tensor and the axis, for: a mesh that names a rank twice; a device axis without a
+/// mesh, or without that dimension of it; one mark twice; two device axes, or a device axis and Stream, on parts of one
+/// logical axis; inner parts of splits, merged, swizzled and reduction axes; reductions that rfactor has cut; and
+/// another number of parts than the dimension has devices.
 std::vector<Shard> shardsOf(const TensorView& tensor);
 
 /// Errors: HostProgram, beginning with `operation`, if the tensor's mesh is no mesh of a job of `ranks` ranks: it names

@@ -1,10 +1,12 @@
 // Programs of ranks without communications: for every op form and every axis that its inputs or outputs have, the ranks
 // together compute what the program on one device does, or all of them refuse it. The axis is sharded wherever it goes.
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <iostream>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -73,8 +75,8 @@ void forEachTensor(const HostIrContainer& program, const std::function<void(Tens
   });
 }
 
-// Shards the axis, and all that map to it, over all devices. False where a reduction runs over it, whose result would be
-// a partial one, or where a tensor has it twice.
+// Shards the axis, and all that map to it, over all devices. False where a reduction runs over it, whose result would
+// be a partial one, or where a tensor has it twice.
 bool shard(HostIrContainer& program, const IterDomain& axis, int64_t devices) {
   const DomainGraph graph(program);
   DeviceMesh mesh{.shape = {devices}, .devices = std::vector<int64_t>(static_cast<size_t>(devices))};
@@ -240,6 +242,82 @@ TEST_P(LocalPrograms, ComputeTogetherWhatOneDeviceDoesOrAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, LocalPrograms, testing::ValuesIn(kShardedWays),
                          [](const auto& instance) { return instance.param.name; });
+
+// The mean over the rows of T0, of which each rank has a chunk: parts of a sum, divided by the number of all rows. T4
+// is the rank's part of T1, which all of them have.
+const HostText kMeanOfParts = {{"T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})",
+                                "T1_g_float[iS3{n}] (DeviceMesh{0 1 2 3})", "T3_g_float[iS4{3}] (DeviceMesh{0 1 2 3})",
+                                "T4_g_float[ideviceIdx.x5{4}, iS6{( ceilDiv(n, 4) )}] (DeviceMesh{0 1 2 3})"},
+                               "(@T0, @T1) -> (@T3, @T4)",
+                               "  PostOnStream(HostUnit0, Inputs:{@T0, }, Outputs:{@T3, })\n  @T4 = Set( @T1 )\n",
+                               R"(Domains:{
+  T0:{
+    outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
+    logical [iS9{n}, iS2{3}]
+  }
+  T4:{
+    outer split iS10{n} by 4 -> ideviceIdx.x5{4}, iS6{( ceilDiv(n, 4) )}
+    logical [iS10{n}]
+  }
+}
+HostUnit0{
+  %Fusion mean { (T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})) -> (T2_l_float[iS5{3}] (DeviceMesh{0 1 2 3})) :
+    T1_l_float[rS3{n}, iS4{3}] (DeviceMesh{0 1 2 3})
+       = reduction( T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3}), op = add, initial value = float(0), allreduce = false )
+    T2_l_float[iS5{3}] (DeviceMesh{0 1 2 3})
+       = T1_l_float[rS3{n}, iS4{3}] (DeviceMesh{0 1 2 3})
+       / ( f32(n) );
+  } // %Fusion
+  Domains:{
+    T0:{
+      outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
+      logical [iS9{n}, iS2{3}]
+    }
+  }
+}
+)"};
+
+TEST(MeanOfParts, IsTheSumOfWhatTheRanksComputeForEachWayToRun) {
+  RunBench bench;
+  const auto program = hostProgramOf(kMeanOfParts);
+  for (const SegmentMode segments : {SegmentMode::OpByOp, SegmentMode::Kernels}) {
+    for (const Mode mode : kModes) {
+      for (const int64_t n : {8, 10, 5}) {  // parts of 2, 2, 2, 2; of 3, 3, 3, 1; of 2, 2, 1, 0
+        const Tensor whole = bench.numbers(DataType::F32, {n}, std::vector<double>(static_cast<size_t>(n), 7));
+        std::vector<double> mean(3, 0);
+        for (int64_t rank = 0; rank < 4; ++rank) {
+          const IndexRange rows = shardRange(n, (n + 3) / 4, rank);
+          std::vector<double> elements;  // row i is i, 2 i, 3 i
+          for (int64_t i = rows.start; i < rows.start + rows.extent; ++i)
+            for (const int factor : {1, 2, 3}) elements.push_back(static_cast<double>(factor * i));
+          auto local = localProgram(*program, {.number = rank, .ranks = 4});
+          finishHostProgram(*local, {});
+          HostIrEvaluator evaluator(std::move(local), bench.device, {.mode = mode, .segments = segments});
+          const Tensor own = bench.numbers(DataType::F32, {rows.extent, 3}, elements);
+          const std::vector<Tensor> given = evaluator.runWithInput(bound(evaluator.program(), {own, whole}));
+          const std::vector<double> partial = numbersOf(given[0]);
+          for (size_t i = 0; i < 3; ++i) mean[i] += partial[i];
+          EXPECT_EQ(numbersOf(given[1]), std::vector<double>(static_cast<size_t>(rows.extent), 7));
+        }
+        for (size_t i = 0; i < 3; ++i)
+          EXPECT_NEAR(mean[i], static_cast<double>(i + 1) * static_cast<double>(n - 1) / 2, 1e-5);
+      }
+    }
+  }
+}
+
+TEST(MeanOfParts, ATensorOfAnotherSizeIsRefused) {
+  RunBench bench;
+  auto local = localProgram(*hostProgramOf(kMeanOfParts), {.number = 3, .ranks = 4});
+  finishHostProgram(*local, {});
+  HostIrEvaluator evaluator(std::move(local), bench.device, {});
+  const Tensor whole = bench.random(DataType::F32, {10}, 1);
+  const Tensor own = bench.random(DataType::F32, {3, 3}, 2);
+  EXPECT_EQ(
+      refusalOf([&] { evaluator.runWithInput(bound(evaluator.program(), {own, whole})); }),
+      "bind: T0: f32[( n - ( min(n, ( ( ceilDiv(n, 4) ) * 3 )) ) ), 3]: axis 0 must have size 1 (( n - ( min(n, ( ( "
+      "ceilDiv(n, 4) ) * 3 )) ) )), but has 3");
+}
 
 }  // namespace
 }  // namespace tokamak

@@ -138,6 +138,8 @@ const std::vector<Mutant> kMutants = {
     {"fields", "a view without an index", [](Sample& s) { M::op<HirAliasSelect>(s.select_in).index = nullptr; }},
     {"fields", "an allocation without a size", [](Sample& s) { M::op<Allocate>(s.allocate).size = nullptr; }},
     {"fields", "a post of nothing", [](Sample& s) { M::op<PostOnStream>(s.post).segment = nullptr; }},
+    {"fields", "a communication of nothing",
+     [](Sample& s) { M::op<Communication>(s.gather).in = M::op<Communication>(s.gather).out = nullptr; }},
     {"fields", "a choice without a predicate", [](Sample& s) { s.push(IfThenElse{}); }},
     {"vals-owned", "a scalar of another program",
      [](Sample& s) { M::op<ForLoop>(s.loop).stop = s.stranger.symbol("x"); }},

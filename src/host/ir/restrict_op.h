@@ -30,8 +30,8 @@ using OtherAttributes = std::map<std::string_view, FieldValue>;
 Expr* restrictOp(Fusion& program, const Expr& expr, const AxisSlices& slices, const OtherTensors& others = {},
                  const OtherAttributes& attributes = {});
 
-/// Changes a field of an op for a slice of `field.of` that keeps its axis: its extent, or where positions begin. `slice`
-/// and the fields are in scalars of `program`.
+/// Changes a field of an op for a slice of `field.of` that keeps its axis: its extent, or where positions begin. The
+/// slice and the fields are in scalars of `program`.
 void cutField(Fusion& program, const Fields& fields, Field& field, const AxisSlice& slice);
 
 /// The sliced axis in the slice: a broadcast axis stays one, or becomes an ordinary axis.

@@ -17,11 +17,14 @@ struct JobRank {
 ///
 /// - Tensors have the sizes that the rank has, and neither meshes nor device marks; segments are copied likewise. What
 ///   is computed of extents stays whole: where a segment does so, they become scalar inputs of it.
-/// - Statements, inputs, outputs and loops of meshes without the rank are left out. A Communication stays where the rank
-///   is in its team; its `team` and `root` are those of the rank, and the side of which the rank has nothing is null.
+/// - Statements, inputs, outputs and loops of meshes without the rank are left out. A Communication stays where the
+///   rank is in its team. Its `team` and `root` are those of the rank, and the side of which it has nothing is null.
 /// - A Set of a whole tensor to a sharded one on the same ranks is a Set of a slice.
 /// - An extent n that no input tells whole, but by chunks of ceilDiv(n, d), is d times the size of a chunk, which has a
 ///   symbol of its own.
+///
+/// What is reduced over parts is a partial result of the rank. That only communications, and ops that are linear in it,
+/// read it is for the caller to know.
 ///
 /// It stands before planning. Before: the program is legal (verifyHostProgram), and every statement but
 /// communications is local (requireLocal in host/lower/local_ops.h). After: it is legal.
