@@ -24,7 +24,7 @@ std::optional<size_t> meshDimension(const DeviceMesh& mesh, ParallelType type) {
 
 std::optional<std::vector<int64_t>> coordinatesOf(const DeviceMesh& mesh, int64_t rank) {
   const auto found = std::ranges::find(mesh.devices, rank);
-  if (found == mesh.devices.end()) return std::nullopt;
+  if (found == mesh.devices.end() || !mesh.isFilled()) return std::nullopt;
   std::vector<int64_t> coordinates(mesh.shape.size());
   int64_t rest = found - mesh.devices.begin();
   for (size_t i = mesh.shape.size(); i-- > 0;) {

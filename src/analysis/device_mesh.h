@@ -15,7 +15,7 @@ std::optional<ParallelType> deviceTypeOf(const DeviceMesh& mesh, size_t dimensio
 std::optional<size_t> meshDimension(const DeviceMesh& mesh, ParallelType type);
 inline bool isDeviceType(ParallelType type) { return type >= ParallelType::DIDx && type <= ParallelType::DIDz; }
 
-/// The rank's coordinate in each dimension of the mesh; nothing if it is not in it.
+/// The rank's coordinate in each dimension of the mesh; nothing if it is not in it, or the mesh is not filled.
 std::optional<std::vector<int64_t>> coordinatesOf(const DeviceMesh& mesh, int64_t rank);
 inline bool hasRank(const DeviceMesh& mesh, int64_t rank) { return coordinatesOf(mesh, rank).has_value(); }
 

@@ -168,6 +168,7 @@ TEST(DeviceMesh, RanksHaveCoordinatesAndTeams) {
   const DeviceMesh mesh{.shape = {2, 3}, .devices = {7, 1, 5, 4, 0, 9}};
   EXPECT_EQ(coordinatesOf(mesh, 0), (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(coordinatesOf(mesh, 2), std::nullopt);
+  EXPECT_EQ(coordinatesOf({.shape = {2, 0}, .devices = {0}}, 0), std::nullopt);
   EXPECT_THAT(teamOf(mesh, 0, 1), ElementsAre(4, 0, 9));
   EXPECT_THAT(teamOf(mesh, 0, 0), ElementsAre(1, 0));
   EXPECT_EQ(deviceTypeOf(mesh, 0), ParallelType::DIDy);

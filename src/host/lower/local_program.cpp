@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "analysis/device_mesh.h"
@@ -56,7 +57,8 @@ class LocalProgram {
         tensors_(*program_, rank.number, PartExtents::Computed) {
     TK_REQUIRE(0 <= rank.number && rank.number < rank.ranks, HostProgram,
                "local program: rank {} of a job of {} rank(s)", rank.number, rank.ranks);
-    for (const TensorView* tensor : mentioned()) requireMeshWithin("local program", *tensor, rank.ranks);
+    findMentioned();
+    for (const TensorView* tensor : mentioned_) requireMeshWithin("local program", *tensor, rank.ranks);
     tensors_.substitute(whole.defaultStream(), program_->defaultStream());
     tensors_.substitute(whole.numberOfStreams(), program_->numberOfStreams());
   }
@@ -65,7 +67,7 @@ class LocalProgram {
     findWholeExtents(whole_, tensors_);
     findReducedParts();
     // (In the order in which they were made, which names those without a name.)
-    for (TensorView* tensor : mentioned()) {
+    for (TensorView* tensor : mentioned_) {
       if (has(tensor)) tensors_.tensor(tensor);
     }
     for (Val* input : whole_.inputs()) {
@@ -84,18 +86,25 @@ class LocalProgram {
   bool has(Val* val) const { return asTensor(val) == nullptr || tensors_.has(*asTensor(val)); }
   bool has(const TensorView& tensor) const { return tensors_.has(tensor); }
 
-  std::set<TensorView*, ById> mentioned() const {
-    std::set<TensorView*, ById> found;
+  void findMentioned() {
     const auto add = [&](std::span<Val* const> vals) {
-      for (TensorView* tensor : tensorsOf(vals)) found.insert(tensor);
+      for (TensorView* tensor : tensorsOf(vals)) mentioned_.insert(tensor);
     };
     add(whole_.inputs());
-    found.insert(whole_.outputs().begin(), whole_.outputs().end());
+    mentioned_.insert(whole_.outputs().begin(), whole_.outputs().end());
     forEachStatement(whole_.topLevel(), [&](const Expr& expr) {
       add(expr.inputs());
       add(expr.outputs());
     });
-    return found;
+    for (TensorView* tensor : mentioned_) {
+      if (tensors_.has(*tensor)) continue;
+      for (const Axes* axes : {&tensor->logical(), &tensor->loop()}) elsewhere_.insert(axes->begin(), axes->end());
+    }
+    for (TensorView* tensor : mentioned_) {
+      if (!tensors_.has(*tensor)) continue;
+      for (const Axes* axes : {&tensor->logical(), &tensor->loop()})
+        for (const IterDomain* axis : *axes) elsewhere_.erase(axis);
+    }
   }
 
   // Copies of tensors have to know them.
@@ -186,20 +195,9 @@ class LocalProgram {
                   .axis = tensors_.wholeAxis(loop.axis),
                   .body = blockOf(loop.body)};
     // Where nothing is left to do the range may be that of a tensor that the rank knows nothing of.
-    const bool is_left_out = isOnlyOfStreams(local.body) && (!isOnlyOfStreams(loop.body) || isElsewhere(loop.axis));
+    const bool is_left_out =
+        isOnlyOfStreams(local.body) && (!isOnlyOfStreams(loop.body) || elsewhere_.contains(loop.axis));
     if (!is_left_out) list.push_back(program_->appendOp(std::move(local)));
-  }
-
-  // Whether the axis belongs to tensors that the rank does not have.
-  bool isElsewhere(const IterDomain* axis) const {
-    bool is_elsewhere = false;
-    for (const TensorView* tensor : mentioned()) {
-      const auto isOf = [&](const Axes& axes) { return std::ranges::find(axes, axis) != axes.end(); };
-      if (!isOf(tensor->logical()) && !isOf(tensor->loop())) continue;
-      if (has(*tensor)) return false;
-      is_elsewhere = true;
-    }
-    return is_elsewhere;
   }
 
   void addChoice(const IfThenElse& choice, std::vector<Expr*>& list) {
@@ -325,7 +323,9 @@ class LocalProgram {
   const HostIrContainer& whole_;
   std::unique_ptr<HostIrContainer> program_;
   LocalTensors tensors_;
-  std::set<int64_t> posted_;  // numbers of communications that the rank takes part in
+  std::set<TensorView*, ById> mentioned_;
+  std::set<const IterDomain*> elsewhere_;  // axes of tensors that the rank does not have
+  std::set<int64_t> posted_;               // numbers of communications that the rank takes part in
 };
 
 }  // namespace
