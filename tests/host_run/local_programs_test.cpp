@@ -36,7 +36,7 @@ struct ShardedWay {
   std::map<char, int64_t> sizes;
   Extents extents = Extents::Numbers;
   Grouping grouping = Grouping::Single;
-  int64_t devices = 3;
+  std::vector<int64_t> mesh = {3};
   size_t stride = 1;  ///< one axis of so many
 };
 
@@ -44,21 +44,27 @@ std::ostream& operator<<(std::ostream& out, const ShardedWay& way) { return out 
 
 const ShardedWay kShardedWays[] = {
     {.name = "numbers", .sizes = kOddSizes},
-    {.name = "numbers_of_two", .sizes = kOddSizes, .devices = 2},
-    {.name = "of_no_elements", .sizes = kNoElements, .devices = 2},
-    {.name = "symbols", .sizes = kEvenSizes, .extents = Extents::Symbols, .devices = 2},
+    {.name = "numbers_of_two", .sizes = kOddSizes, .mesh = {2}},
+    {.name = "of_no_elements", .sizes = kNoElements, .mesh = {2}},
+    {.name = "symbols", .sizes = kEvenSizes, .extents = Extents::Symbols, .mesh = {2}},
     {.name = "segments", .sizes = kOddSizes, .grouping = Grouping::Segments},
     {.name = "segments_of_symbols",
      .sizes = kEvenSizes,
      .extents = Extents::Symbols,
      .grouping = Grouping::Segments,
-     .devices = 2},
+     .mesh = {2}},
     {.name = "kernels",
      .sizes = kEvenSizes,
      .extents = Extents::Symbols,
      .grouping = Grouping::Fused,
-     .devices = 2,
+     .mesh = {2},
      .stride = 7},
+    {.name = "two_axes", .sizes = kOddSizes, .mesh = {2, 3}},
+    {.name = "two_axes_of_symbols",
+     .sizes = kEvenSizes,
+     .extents = Extents::Symbols,
+     .grouping = Grouping::Segments,
+     .mesh = {2, 2}},
 };
 
 // Every tensor of the program, those of segments too, once.
@@ -75,29 +81,42 @@ void forEachTensor(const HostIrContainer& program, const std::function<void(Tens
   });
 }
 
-// Shards the axis, and all that map to it, over all devices. False where a reduction runs over it, whose result would
-// be a partial one, or where a tensor has it twice.
-bool shard(HostIrContainer& program, const IterDomain& axis, int64_t devices) {
+// Shards each of the axes, and all that map to it, over a dimension of the mesh. False where a reduction runs over one,
+// whose result would be a partial one, or where a tensor has one twice.
+bool shard(HostIrContainer& program, const std::vector<const IterDomain*>& axes, const std::vector<int64_t>& shape) {
   const DomainGraph graph(program);
-  DeviceMesh mesh{.shape = {devices}, .devices = std::vector<int64_t>(static_cast<size_t>(devices))};
+  const int64_t ranks = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies());
+  DeviceMesh mesh{.shape = shape, .devices = std::vector<int64_t>(static_cast<size_t>(ranks))};
   std::iota(mesh.devices.begin(), mesh.devices.end(), int64_t{0});
+  struct Mark {
+    TensorView* tensor;
+    IterDomain* axis;
+    size_t dimension;
+  };
+  std::vector<Mark> marks;
   bool is_whole = true;
-  std::vector<std::pair<TensorView*, int64_t>> marked;
   forEachTensor(program, [&](TensorView& tensor) {
     tensor.setMesh(mesh);
-    int64_t found = 0;
-    for (size_t i = 0; i < tensor.logical().size(); ++i) {
-      const IterDomain& own = *tensor.logical()[i];
-      const bool maps = &own == &axis || graph.mapsTo(own, axis, AxisMapping::Reduction);
-      if (maps && own.isReduction()) is_whole = false;
-      if (own.isReduction() || !(&own == &axis || graph.mapsTo(own, axis, AxisMapping::Exact))) continue;
-      marked.emplace_back(&tensor, static_cast<int64_t>(i));
-      if (++found > 1) is_whole = false;
+    for (size_t dimension = 0; dimension < axes.size(); ++dimension) {
+      const IterDomain& axis = *axes[dimension];
+      int64_t found = 0;
+      for (IterDomain* own : tensor.logical()) {
+        const auto maps = [&](AxisMapping mapping) { return own == &axis || graph.mapsTo(*own, axis, mapping); };
+        if (own->isReduction() && maps(AxisMapping::Reduction)) is_whole = false;
+        if (own->isReduction() || !maps(AxisMapping::Exact)) continue;
+        marks.push_back({&tensor, own, dimension});
+        if (++found > 1) is_whole = false;
+      }
     }
   });
-  for (const auto& [tensor, position] : marked) {
-    split(tensor, position, devices, SplitSide::Outer);
-    tensor->axis(position)->parallelize(ParallelType::DIDx);
+  const auto isTwice = [&](const Mark& mark) {
+    return std::ranges::count(marks, mark.axis, &Mark::axis) > 1;  // the axes map to one another
+  };
+  if (std::ranges::any_of(marks, isTwice)) return false;
+  for (const Mark& mark : marks) {
+    const auto position = std::ranges::find(mark.tensor->loop(), mark.axis) - mark.tensor->loop().begin();
+    split(mark.tensor, position, shape[mark.dimension], SplitSide::Outer);
+    mark.tensor->axis(position)->parallelize(*deviceTypeOf(mesh, mark.dimension));
   }
   return is_whole;
 }
@@ -110,7 +129,8 @@ std::vector<IndexRange> partOf(const TensorView& tensor, std::span<const int64_t
   for (const Shard& shard : shardsOf(tensor)) {
     const auto axis = static_cast<size_t>(std::ranges::find(shape, shard.logical) - shape.begin());
     const int64_t n = sizes[axis];
-    parts[axis] = shardRange(n, (n + shard.devices - 1) / shard.devices, rank);
+    parts[axis] =
+        shardRange(n, (n + shard.devices - 1) / shard.devices, (*coordinatesOf(tensor.mesh(), rank))[shard.dimension]);
   }
   return parts;
 }
@@ -159,10 +179,9 @@ class LocalPrograms : public testing::TestWithParam<ShardedWay> {
     for (const TensorView* output : plain.outputs())
       outputs.push_back(bench_.empty(output->dtype(), sizesOf(*output, bindings)));
     std::optional<std::string> refusal;
-    for (int64_t rank = 0; rank < GetParam().devices; ++rank) {
+    for (int64_t rank = 0; rank < ranks(); ++rank) {
       std::unique_ptr<HostIrContainer> local;
-      const Error error =
-          errorOf([&] { local = localProgram(sharded, {.number = rank, .ranks = GetParam().devices}); });
+      const Error error = errorOf([&] { local = localProgram(sharded, {.number = rank, .ranks = ranks()}); });
       if (local == nullptr) {
         EXPECT_EQ(error.code(), ErrorCode::HostProgram) << error.message();
         EXPECT_TRUE(rank == 0 || refusal.has_value()) << "rank 0 runs what rank " << rank << " refuses";
@@ -207,6 +226,11 @@ class LocalPrograms : public testing::TestWithParam<ShardedWay> {
     }
   }
 
+  static int64_t ranks() {
+    const std::vector<int64_t>& shape = GetParam().mesh;
+    return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies());
+  }
+
   RunBench bench_;
 };
 
@@ -219,21 +243,21 @@ TEST_P(LocalPrograms, ComputeTogetherWhatOneDeviceDoesOrAreRefused) {
   for (const OpForm& form : opForms()) {
     const auto plain = fusionOf(textOf(form, way.sizes, way.extents, ""));
     const std::vector<RunValue> inputs = bench_.inputsOf(*plain);
-    std::vector<std::pair<size_t, size_t>> places;  // tensor (inputs, then outputs) and its visible axis
     const size_t taken = plain->inputs().size();
     for (size_t i = 0; i < taken + plain->outputs().size(); ++i) {
-      const TensorView& tensor = i < taken ? *asTensor(plain->inputs()[i]) : *plain->outputs()[i - taken];
-      for (size_t axis = 0; axis < shapeOf(tensor).size(); ++axis) places.emplace_back(i, axis);
-    }
-    for (const auto& [number, axis] : places) {
-      if (++next % (way.stride * static_cast<size_t>(kShare)) != 0) continue;
-      SCOPED_TRACE(fmt::format("{}\naxis {} of {} {}", textOf(form, way.sizes, way.extents, ""), axis,
-                               number < taken ? "input" : "output", number < taken ? number : number - taken));
-      const auto program = makeHostProgram(*plain, lowering);
-      const TensorView& tensor =
-          number < taken ? *asTensor(program->inputs()[number]) : *program->outputs()[number - taken];
-      if (!shard(*program, *shapeOf(tensor)[axis], way.devices)) continue;
-      ++(run(*plain, *program, inputs) ? refused : sharded);
+      const TensorView& whole = i < taken ? *asTensor(plain->inputs()[i]) : *plain->outputs()[i - taken];
+      const size_t rank = shapeOf(whole).size();
+      for (size_t axis = 0; axis < rank; ++axis) {
+        if ((way.mesh.size() == 2 && rank == 1) || ++next % (way.stride * static_cast<size_t>(kShare)) != 0) continue;
+        SCOPED_TRACE(fmt::format("{}\naxis {} of {} {}", textOf(form, way.sizes, way.extents, ""), axis,
+                                 i < taken ? "input" : "output", i < taken ? i : i - taken));
+        const auto program = makeHostProgram(*plain, lowering);
+        const Axes shape = shapeOf(i < taken ? *asTensor(program->inputs()[i]) : *program->outputs()[i - taken]);
+        std::vector<const IterDomain*> axes = {shape[axis]};
+        if (way.mesh.size() == 2) axes.push_back(shape[(axis + 1) % rank]);
+        if (!shard(*program, axes, way.mesh)) continue;
+        ++(run(*plain, *program, inputs) ? refused : sharded);
+      }
     }
   }
   std::cout << sharded << " sharded, " << refused << " refused\n";
