@@ -28,6 +28,7 @@ bool LocalTensors::has(const TensorView& tensor) const {
 
 void LocalTensors::findParts(const TensorView& tensor) {
   if (!searched_.insert(&tensor).second) return;
+  TK_CHECK(has(tensor), "rank {} has no part of {}", rank_, toString(tensor));
   for (const Shard& shard : shardsOf(tensor)) {
     // The only device has all of it; but the loop over devices is none of the copy's.
     const int64_t coordinate = (*coordinatesOf(tensor.mesh(), rank_))[shard.dimension];

@@ -64,7 +64,8 @@ class LocalTensors {
 
   /// The copies of the source's value are this one from now on.
   void substitute(Val* whole, Val* copy) { cloner_.substitute(whole, copy); }
-  /// The source's symbol is `value` in the copy, `local` being the extent that its chunks of this size have here.
+  /// The source's symbol is d times `local` in the copy: the extent of this rank's chunk, of which the shard's mesh has
+  /// d. To be said before anything is copied.
   void substituteWhole(Scalar& symbol, const Shard& shard, int64_t coordinate, Scalar* local);
   /// The rank has a part of a reduction axis, which has no mark: that of the operand's axis.
   void setReducedPart(const IterDomain& reduction, const LocalPart& part) { parts_[&reduction] = part; }
