@@ -1,16 +1,20 @@
 #include "tools/process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "toolchain/compile_queue.h"
 #include "tools/command_line.h"
 #include "tools/signal_watch.h"
@@ -41,8 +45,21 @@ int exitCode(ErrorCode code) {
   return 70;
 }
 
+std::vector<std::string> commandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
 int runCommandLine(int argc, const char* const* argv) {
   CommandLine command_line;
+  const std::vector<std::string> names = commandNames(command_line.app);
+  // (CLI11 would say that there is no command, and not name the word.)
+  if (argc > 1 && argv[1][0] != '-' && std::ranges::find(names, argv[1]) == names.end()) {
+    say("there is no command '{}'; it must be one of {}", argv[1], joined(names));
+    return 2;
+  }
   try {
     command_line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
