@@ -44,12 +44,12 @@ struct TensorDomain {
 };
 
 /// The devices a tensor is spread over, in row-major order of `shape` (one-dimensional: {n}).
-struct DeviceMesh {
+struct TOKAMAK_EXPORT DeviceMesh {
   std::vector<int64_t> shape;
   std::vector<int64_t> devices;
   bool empty() const { return devices.empty(); }
   /// Whether the shape has as many places as there are devices, and one at least.
-  TOKAMAK_EXPORT bool isFilled() const;
+  bool isFilled() const;
   bool operator==(const DeviceMesh&) const = default;
 };
 
