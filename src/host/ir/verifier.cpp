@@ -390,6 +390,12 @@ void checkTeams(const HostIrContainer& program, const Report& report) {
     if (has_root ? !is_member : op->root != -1)
       report(fmt::format("the root {} of {} is {}", op->root, enumName(op->type),
                          has_root ? "not in its team" : "not asked for"));
+    const bool reduces = op->type == CommunicationType::Reduce || op->type == CommunicationType::Allreduce ||
+                         op->type == CommunicationType::ReduceScatter;
+    if (!reduces && op->reduction != ReductionKind::Sum)
+      report(fmt::format("{} has a reduction, and reduces nothing", enumName(op->type)));
+    if (!op->parts.empty() && op->parts.size() != op->team.size())
+      report(fmt::format("{} names {} parts for a team of {}", enumName(op->type), op->parts.size(), op->team.size()));
   });
 }
 

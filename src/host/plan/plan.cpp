@@ -49,13 +49,13 @@ int64_t bytesOfWorks(const StepList& list) {
 
 }  // namespace
 
-Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<int64_t> workers,
+Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<PlanStream> streams,
            size_t contexts)
     : device_(&device),
       recorded_(std::move(recorded)),
       list_(placeBuffers(dropImpliedWaits(recorded_))),
       outputs_(std::move(outputs)),
-      workers_(std::move(workers)),
+      streams_(std::move(streams)),
       replays_(contexts),
       calls_(contexts) {
   static const RangeName range_name("place and prepare plan");

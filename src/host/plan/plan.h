@@ -45,15 +45,21 @@ struct PlanArena {
   int64_t bytes = 0;
 };
 
+/// A stream of a plan besides the caller's: a worker of the call's context, or a stream of a team.
+struct PlanStream {
+  int64_t worker = -1;
+  Stream* of_team = nullptr;
+};
+
 /// A recorded program.
 /// Thread safety: any threads may read it, note calls and wait for them at the same time. replayFor(), and the replay
 /// that it returns, belong to the thread with that context; tellCopiedViews() comes before all that.
 class Plan {
  public:
-  /// `recorded` as it came from the recorder; workers[i]: which worker recorded stream i + 1 is. `contexts`: how many
-  /// may replay it.
+  /// `recorded` as it came from the recorder; streams[i]: what recorded stream i + 1 is. `contexts`: how many may
+  /// replay it.
   /// The device and the works outlive the plan.
-  Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<int64_t> workers = {},
+  Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, std::vector<PlanStream> streams = {},
        size_t contexts = 1);
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -69,8 +75,10 @@ class Plan {
   /// Bytes of the buffer that output buffer `number` needs when the caller does not give it.
   int64_t outputBufferBytes(int64_t number) const;
 
-  /// Which worker streams it runs on, besides the caller's.
-  std::span<const int64_t> workers() const { return workers_; }
+  /// What it runs on, besides the caller's stream.
+  std::span<const PlanStream> streams() const { return streams_; }
+  /// Holds on to what its works and streams belong to.
+  void keep(std::shared_ptr<const void> owner) { owner_ = std::move(owner); }
   std::span<const PlanArena> arenas() const { return arenas_; }
   /// "while allocating 4096 bytes of intermediates, the largest of them T1 (2048 bytes), T3 (2048 bytes)"
   std::string describeIntermediates() const;
@@ -105,11 +113,12 @@ class Plan {
   void compile();
   void addPassed(const Step& step, ReplaySteps& replay);
 
+  std::shared_ptr<const void> owner_;
   Device* device_;
   StepList recorded_;
   StepList list_;
   std::vector<PlanOutput> outputs_;
-  std::vector<int64_t> workers_;
+  std::vector<PlanStream> streams_;
   PlanSummary summary_;
 
   std::vector<std::string> copied_views_;

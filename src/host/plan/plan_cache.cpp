@@ -56,6 +56,13 @@ std::vector<std::shared_ptr<Plan>> PlanCache::insert(std::span<const int64_t> ke
   return gone;
 }
 
+std::vector<std::shared_ptr<Plan>> PlanCache::takeAll() {
+  std::vector<std::shared_ptr<Plan>> gone;
+  while (!entries_.empty()) gone.push_back(takeOldest());
+  statistics_.plans = 0;
+  return gone;
+}
+
 int64_t PlanCache::bytes() const {
   int64_t bytes = 0;
   for (const Entry& entry : entries_) bytes += entry.plan->hostBytes();

@@ -41,6 +41,8 @@ class PlanCache {
   std::shared_ptr<Plan> peek(std::span<const int64_t> key) const;
   /// The plan of `known`, which is there, is found by `key`, too, from now on.
   void alias(std::span<const int64_t> key, std::span<const int64_t> known);
+  /// Forgets all plans, and returns them.
+  std::vector<std::shared_ptr<Plan>> takeAll();
   PlanCacheStatistics statistics() const;
 
   template <class Visit>

@@ -201,6 +201,33 @@ void Recorder::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
   step.accesses = {std::move(access)};
 }
 
+Stream& Recorder::recordedStream(Stream& stream) {
+  std::unique_ptr<Stream>& recorded = others_[&stream];
+  if (recorded == nullptr) recorded = makeStream();
+  return *recorded;
+}
+
+Stream* Recorder::streamOf(int32_t number) const {
+  for (const auto& [stream, recorded] : others_) {
+    if (static_cast<const RecordedStream&>(*recorded).number == number) return stream;
+  }
+  return nullptr;
+}
+
+void Recorder::launchPrepared(Stream& stream, std::shared_ptr<const Work> work, std::span<void* const> addresses,
+                              std::span<const Touched> touched) {
+  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
+  Step step{.kind = StepKind::Work, .stream = static_cast<RecordedStream&>(stream).number};
+  for (const Touched& use : touched) {
+    if (std::ranges::find(use.operand.sizes, 0) == use.operand.sizes.end())
+      step.accesses.push_back(accessOf(use.operand, use.address, use.mode == AccessMode::Write));
+  }
+  for (void* address : addresses) step.addresses.push_back(resolve(address));
+  step.work = std::move(work);
+  step.text = text_;
+  steps_.steps.push_back(std::move(step));
+}
+
 void Recorder::post(Stream& stream, int32_t communication, std::span<const OperandDesc> operands,
                     std::span<void* const> addresses, size_t result_count) {
   std::vector<Access> accesses;

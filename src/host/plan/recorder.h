@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "device/work.h"
 #include "host/check/step_list.h"
+#include "host/check/step_uses.h"
 
 namespace tokamak {
 
@@ -33,6 +34,19 @@ class Recorder final : public Device {
   StepAddress resolve(const void* address) const;
   StepList& steps() { return steps_; }
 
+  /// What records of a stream that is not made by this recorder, as a communicator's are. It lives as long.
+  Stream& recordedStream(Stream& stream);
+  /// The stream that records of stream number `number`, or null where this recorder made it.
+  Stream* streamOf(int32_t number) const;
+  /// Memory that a work uses.
+  struct Touched {
+    OperandDesc operand;
+    void* address = nullptr;
+    AccessMode mode = AccessMode::Read;
+  };
+  /// A work that somebody else made ready, with its addresses and all that it accesses.
+  void launchPrepared(Stream& stream, std::shared_ptr<const Work> work, std::span<void* const> addresses,
+                      std::span<const Touched> touched);
   /// Starts communication number `communication` with these accesses (read, written).
   void post(Stream& stream, int32_t communication, std::span<const OperandDesc> operands,
             std::span<void* const> addresses, size_t result_count);
@@ -75,6 +89,7 @@ class Recorder final : public Device {
   const std::stop_token cancel_;
   StepList steps_;
   RecordedStream caller_;
+  std::map<Stream*, std::unique_ptr<Stream>> others_;  // what records of streams of somebody else
   std::map<uintptr_t, int32_t> bases_;
   uintptr_t next_address_ = uintptr_t{1} << 44U;
   int64_t intermediates_ = 0;

@@ -98,7 +98,8 @@ void CallContext::replay(Plan& plan, Stream& stream, const std::shared_ptr<Event
   }
   streams_.clear();
   streams_.push_back(&stream);
-  for (const int64_t worker : plan.workers()) streams_.push_back(&workers_->worker(worker));
+  for (const PlanStream& used : plan.streams())
+    streams_.push_back(used.of_team != nullptr ? used.of_team : &workers_->worker(used.worker));
   noteCall(stream, done);
   plan.noteCall(index_, done);
   try {

@@ -55,6 +55,7 @@ RunTensor describe(const Tensor& tensor, void* address) {
 // The storage of an output of a direct run goes back on a stream, which therefore lives as long, and so do the works
 // that may still run on it. Let go from the last to the first.
 struct DirectOutput {
+  std::shared_ptr<RankCommunications> communications;
   std::shared_ptr<WorkCache> works;
   std::shared_ptr<Stream> home;
   std::shared_ptr<RunStreams> streams;
@@ -103,10 +104,54 @@ HostIrEvaluator::HostIrEvaluator(std::unique_ptr<HostIrContainer> program, Devic
   std::ranges::sort(scalars_by_id_, {}, [&](size_t i) { return signature_.scalars()[i]->id(); });
   if (params.mode == HostIrEvaluatorParams::Mode::Plan && device.properties().takes_parameters)
     parameters_ = std::make_unique<ScalarParameters>(*program_, segments_);
+  if (params.communicator == nullptr || !hasCommunications(*program_)) return;
+  TK_REQUIRE(params.communicator->device().get() == &device, Usage,
+             "{}: the communicator is bound to another device ({}) than the evaluator's ({})", program_->name(),
+             params.communicator->device()->properties().name, device.properties().name);
+  communications_ = std::make_shared<RankCommunications>(*program_, *params.communicator);
 }
 
 // Works and plans go with the evaluator, so what uses them must be done.
 HostIrEvaluator::~HostIrEvaluator() { contexts_.waitUntilIdle(); }
+
+// Calls of programs that communicate: one at a time, and when one fails here, the other ranks are told.
+template <class Issue>
+auto HostIrEvaluator::issued(const Issue& issue) {
+  if (communications_ == nullptr) return issue();
+  const IssueGuard::Turn turn(issues_, program_->name());
+  const std::shared_ptr<RankCommunications> communications = currentCommunications();
+  try {
+    return issue();
+  } catch (...) {
+    communications->leave(std::current_exception());
+    throw;
+  }
+}
+
+// A team that broke is formed anew, with all others, before the next call. Works of the old teams are not launched any
+// more: the plans that have them are forgotten.
+std::shared_ptr<RankCommunications> HostIrEvaluator::currentCommunications() {
+  std::unique_lock lock(communications_mutex_);
+  const bool is_whole = communications_->isWhole();
+  if (is_whole && communications_->works() <= mostWorks(*program_)) return communications_;
+  communications_ = std::make_shared<RankCommunications>(*program_, *params_.communicator);
+  std::shared_ptr<RankCommunications> fresh = communications_;
+  lock.unlock();
+  if (!is_whole) forgetPlans();
+  return fresh;
+}
+
+std::shared_ptr<RankCommunications> HostIrEvaluator::knownCommunications() const {
+  const std::lock_guard lock(communications_mutex_);
+  return communications_;
+}
+
+void HostIrEvaluator::forgetPlans() {
+  std::unique_lock lock(mutex_);
+  std::vector<std::shared_ptr<Plan>> forgotten = plans_.takeAll();
+  lock.unlock();
+  retire(std::move(forgotten));
+}
 
 HostIrEvaluatorStatistics HostIrEvaluator::stats() const {
   HostIrEvaluatorStatistics now = {.contexts = contexts_.size(), .arena_bytes = contexts_.arenaBytes()};
@@ -253,6 +298,8 @@ HostIrEvaluator::Recorded HostIrEvaluator::record(const CallValues& call, const 
   runner.setSegmentMode(segments_);
   runner.setKernels(params_.kernels.get());
   runner.setMostIterations(params_.most_iterations);
+  const std::shared_ptr<RankCommunications> communications = knownCommunications();
+  if (communications != nullptr) runner.setCommunications(*communications);
   runner.scalars().insert(scalars.begin(), scalars.end());
   if (parameters_ != nullptr) runner.prepareParameters(*parameters_);
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -311,13 +358,20 @@ HostIrEvaluator::Recorded HostIrEvaluator::record(const CallValues& call, const 
   // Compilers work side by side since the first statement was walked.
   if (params_.checks_plans) requireRaceFree(list);
   Recorded recorded = {.steps = list, .outputs = std::move(outputs), .copied_views = runner.copiedViews()};
-  for (int32_t i = 1; i < list.stream_count; ++i) recorded.workers.push_back(recorded_streams.indexOf(i - 1));
+  int64_t workers = 0;
+  for (int32_t i = 1; i < list.stream_count; ++i) {
+    Stream* const team_stream = recorder.streamOf(i);
+    recorded.streams.push_back(team_stream != nullptr ? PlanStream{.of_team = team_stream}
+                                                      : PlanStream{.worker = recorded_streams.indexOf(workers++)});
+  }
+  recorded.communications = communications;
   return recorded;
 }
 
 std::unique_ptr<Plan> HostIrEvaluator::planOf(Recorded recorded) {
   auto plan = std::make_unique<Plan>(*device_, std::move(recorded.steps), std::move(recorded.outputs),
-                                     std::move(recorded.workers), static_cast<size_t>(params_.calls_in_flight));
+                                     std::move(recorded.streams), static_cast<size_t>(params_.calls_in_flight));
+  plan->keep(std::move(recorded.communications));
   plan->tellCopiedViews(std::move(recorded.copied_views));
   if (params_.checks_plans) requireRaceFree(plan->steps());
   requireIntermediatesFit(*plan);
@@ -336,7 +390,7 @@ void HostIrEvaluator::requireIntermediatesFit(const Plan& plan) const {
 }
 
 RunPlace HostIrEvaluator::placeOf(const Plan& plan) const {
-  return plan.workers().empty() ? params_.place : RunPlace::OnStream;
+  return plan.streams().empty() ? params_.place : RunPlace::OnStream;
 }
 
 // Sets the addresses of the call, too: output buffers in the order of their numbers, those that the caller gave first.
@@ -437,6 +491,8 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
   runner.setSegmentMode(segments_);
   runner.setKernels(params_.kernels.get());
   runner.setMostIterations(params_.most_iterations);
+  const std::shared_ptr<RankCommunications> communications = knownCommunications();
+  if (communications != nullptr) runner.setCommunications(*communications);
   runner.scalars().insert(scalars.begin(), scalars.end());
   for (size_t i = 0; i < call.inputs.size(); ++i)
     runner.bind(signature_.tensors()[i], describe(call.inputs[i], call.inputs[i].data()));
@@ -461,10 +517,10 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
           static_cast<const std::byte*>(value.address) - static_cast<const std::byte*>(memory.buffer()->address());
       outputs.emplace_back(memory.buffer(), offset, value.dtype, value.sizes, value.strides);
     } else {
-      outputs.push_back(
-          Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
-                         std::make_shared<DirectOutput>(DirectOutput{works_, stream, context.workers(), value.storage}),
-                         Buffer::Lender::Allocator));
+      outputs.push_back(Tensor::borrow(*device_, value.address, value.dtype, value.sizes, value.strides, value.kind,
+                                       std::make_shared<DirectOutput>(DirectOutput{communications, works_, stream,
+                                                                                   context.workers(), value.storage}),
+                                       Buffer::Lender::Allocator));
       context.ordered.addFresh(outputs.back());
     }
     outputs.back().setCallEvent(done);
@@ -475,6 +531,12 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
                                                   const std::shared_ptr<Stream>& stream,
                                                   const PrepareOptions& options) {
+  return issued([&] { return issueWithInput(values, stream, options); });
+}
+
+std::vector<Tensor> HostIrEvaluator::issueWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
+                                                    const std::shared_ptr<Stream>& stream,
+                                                    const PrepareOptions& options) {
   const Range range(run_name_);
   device_->requireProcess();
   requireNotCancelled(options.cancel);
@@ -530,8 +592,10 @@ void HostIrEvaluator::keepUntilDone(const CallValues& call, CallContext& context
     if (output.isDefined()) tensors.push_back(output);
   }
   const bool is_direct = params_.mode == HostIrEvaluatorParams::Mode::Direct;
-  context.keepUntilDone(
-      {.done = std::move(done), .tensors = std::move(tensors), .works = is_direct ? works_ : nullptr});
+  std::shared_ptr<void> works = is_direct ? works_ : nullptr;
+  if (is_direct && communications_ != nullptr)
+    works = std::make_shared<DirectOutput>(DirectOutput{.communications = knownCommunications(), .works = works_});
+  context.keepUntilDone({.done = std::move(done), .tensors = std::move(tensors), .works = std::move(works)});
 }
 
 std::shared_ptr<Plan> HostIrEvaluator::sharedPlanFor(const std::vector<std::pair<Val*, RunValue>>& values,
@@ -585,6 +649,11 @@ std::vector<OutputLayout> HostIrEvaluator::outputLayouts(const std::vector<std::
 
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                           std::span<const ScalarValue> scalars) {
+  issued([&] { issue(inputs, outputs, stream, scalars); });
+}
+
+void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+                            std::span<const ScalarValue> scalars) {
   const Range range(run_name_);
   TK_REQUIRE(inputs.size() == signature_.tensors().size() && outputs.size() == program_->outputs().size(), Bind,
              "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),
@@ -599,6 +668,9 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   signature_.requirePlaces(inputs, outputs);
   device_->requireOwn(stream, "run");
   const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
+  TK_REQUIRE(capture == nullptr || communications_ == nullptr, Unsupported,
+             "{}: the caller records the stream; a program that communicates becomes part of no recording",
+             program_->name());
   const CallContextPool::Lease lease(contexts_, &stream, inputs);
   CallContext& context = *lease;
   std::vector<int64_t>& key = context.key;

@@ -20,7 +20,9 @@
 #include "host/plan/plan.h"
 #include "host/plan/plan_cache.h"
 #include "host/run/call_context_pool.h"
+#include "host/run/issue_guard.h"
 #include "host/run/program_signature.h"
+#include "host/run/rank_communications.h"
 #include "host/run/scalar_parameters.h"
 #include "host/run/statement_runner.h"
 
@@ -58,6 +60,9 @@ struct HostIrEvaluatorParams {
   RunPlace place = RunPlace::OnStream;
   /// Who is asked for kernels; null: the device's own maker.
   std::shared_ptr<KernelMaker> kernels = nullptr;
+  /// Through whom a local program (host/lower/local_program.h) communicates; outlives the evaluator. Its device is the
+  /// evaluator's. The other ranks make evaluators of theirs in the same order, and call them in the same order.
+  Communicator* communicator = nullptr;
 };
 
 /// What an evaluator holds, and did since it was made.
@@ -71,7 +76,8 @@ struct HostIrEvaluatorStatistics {
 /// A host program on a device, with its plans. Calls overlap unless the memory that they access orders them.
 /// Thread safety: any threads may call run(), runWithInput(), planFor() and stats() side by side. Calls that record a
 /// plan, and those of direct mode, do so one after the other. Recording may make scalars in program(): it is read while
-/// no call may record. Segments that two programs share are recorded by one thread at a time. It is destroyed when no
+/// no call may record. Calls of a program with communications are issued by one thread at a time, as the order of calls
+/// is the same on all ranks; one that comes meanwhile is refused. Errors then: Usage. Segments that two programs share are recorded by one thread at a time. It is destroyed when no
 /// call is being enqueued.
 class HostIrEvaluator {
  public:
@@ -122,6 +128,11 @@ class HostIrEvaluator {
   HostIrEvaluatorStatistics stats() const;
 
  private:
+  template <class Issue>
+  auto issued(const Issue& issue);
+  std::shared_ptr<RankCommunications> currentCommunications();
+  std::shared_ptr<RankCommunications> knownCommunications() const;
+  void forgetPlans();
   void requireGivenWritten(const CallValues& call, const StatementRunner& runner,
                            std::span<void* const> addresses) const;
   void makeKey(const CallValues& call, std::vector<int64_t>& key) const;
@@ -137,11 +148,16 @@ class HostIrEvaluator {
     StepList steps;
     std::vector<PlanOutput> outputs;
     std::vector<std::string> copied_views;
-    std::vector<int64_t> workers = {};
+    std::vector<PlanStream> streams = {};
+    std::shared_ptr<RankCommunications> communications = nullptr;  ///< whose works it has
   };
   Recorded record(const CallValues& call, const std::stop_token& cancel);
   std::unique_ptr<Plan> planOf(Recorded recorded);
   void requireIntermediatesFit(const Plan& plan) const;
+  std::vector<Tensor> issueWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
+                                     const std::shared_ptr<Stream>& stream, const PrepareOptions& options);
+  void issue(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
+             std::span<const ScalarValue> scalars);
   std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
                             std::shared_ptr<Event>& done, const PrepareOptions& options);
   std::vector<Tensor> runPlan(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
@@ -171,6 +187,10 @@ class HostIrEvaluator {
   std::mutex record_mutex_;
   std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
   WorkCache recorded_works_;          ///< as the recorder prepared it
+
+  IssueGuard issues_;  ///< of a program with communications
+  mutable std::mutex communications_mutex_;
+  std::shared_ptr<RankCommunications> communications_;  ///< of a program with communications; direct runs hold it, too
 
   CallContextPool contexts_;
   mutable std::mutex mutex_;                    // of all below

@@ -14,6 +14,7 @@
 #include "graph/product_group.h"
 #include "host/ir/extent_demands.h"
 #include "host/plan/recorder.h"
+#include "host/run/posted_communications.h"
 #include "host/run/scalar_parameters.h"
 #include "host/run/view_of.h"
 #include "ir/expr_summary.h"
@@ -71,6 +72,10 @@ void RunStreams::joinInto(Stream& stream) {
   }
 }
 
+void RunStreams::waitOver(const Event& event) {
+  for (const auto& [index, worker] : workers_) device_->waitOver(*worker, event);
+}
+
 StatementRunner::StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams,
                                  WorkCache& works)
     : program_(&program),
@@ -81,6 +86,12 @@ StatementRunner::StatementRunner(const HostIrContainer& program, Device& device,
       streams_(&streams),
       works_(&works) {
   scalars_[program.numberOfStreams()] = streams.workerCount();
+}
+
+StatementRunner::~StatementRunner() = default;
+
+void StatementRunner::setCommunications(RankCommunications& communications) {
+  posted_ = std::make_unique<PostedCommunications>(*device_, communications);
 }
 
 // Aliases are the program's; a tensor of a segment may have the same number as one of them.
@@ -106,7 +117,14 @@ const RunTensor& StatementRunner::value(TensorView* tensor) const {
 void StatementRunner::run() {
   requireDemands(*program_, scalars_);
   requireFewIterations(program_->topLevel(), scalars_, most_iterations_);
-  runBlock(program_->topLevel());
+  if (posted_ == nullptr) return runBlock(program_->topLevel());
+  try {
+    runBlock(program_->topLevel());
+    posted_->requireAllWaitedFor();
+  } catch (...) {
+    posted_->joinInto(*caller_, *streams_);
+    throw;
+  }
 }
 
 void StatementRunner::runBlock(const Block& block) {
@@ -149,12 +167,19 @@ void StatementRunner::runStatement(const Expr& expr) {
                       },
                       [&](const LaunchKernel& op) { launchKernel(expr, op); },
                       [&](const PostOnStream& op) { isOneWork(op) ? launchSegment(expr, op) : runSegment(expr, op); },
-                      [&](const Communication& op) { postCommunication(expr, op.number); },
-                      [&](const P2pCommunication& op) { postCommunication(expr, op.number); },
-                      [&](const CollectivePermute& op) { postCommunication(expr, op.number); },
+                      [&](const Communication& op) { postCommunication(expr, op.number, op.in, op.out); },
+                      [&](const P2pCommunication& op) {
+                        const bool sends = op.type == P2pType::Send;
+                        postCommunication(expr, op.number, sends ? op.buffer : nullptr, sends ? nullptr : op.buffer);
+                      },
+                      [&](const CollectivePermute& op) { postCommunication(expr, op.number, op.in, op.out); },
                       [&](const Wait& op) { waitCommunication(op.communication); },
-                      [&](const StartCoalescing&) {},
-                      [&](const EndCoalescing&) {},
+                      [&](const StartCoalescing&) {
+                        if (posted_ != nullptr) posted_->startGroup();
+                      },
+                      [&](const EndCoalescing& op) {
+                        if (posted_ != nullptr) posted_->endGroup(op.number, *current_);
+                      },
                   });
 }
 
@@ -229,6 +254,7 @@ void StatementRunner::allocate(TensorView* tensor, const Allocate* statement) {
 void StatementRunner::deallocate(TensorView* tensor) {
   const RunTensor& known = value(tensor);
   if (recorder_ != nullptr) recorder_->describeNext("DEALLOCATE " + nameOf(*tensor));
+  if (known.storage != nullptr && posted_ != nullptr) posted_->requireUnused(*known.storage, nameOf(*tensor));
   if (known.storage != nullptr) known.storage->release(*current_);
 }
 
@@ -424,16 +450,30 @@ void StatementRunner::launchKernel(const Expr& expr, const LaunchKernel& op) {
   launch(request, operands);
 }
 
-void StatementRunner::postCommunication(const Expr& expr, int64_t number) {
+// Its output has memory: the program allocates it, or it is one of the caller's.
+void StatementRunner::postCommunication(const Expr& expr, int64_t number, TensorView* in, TensorView* out) {
+  if (posted_ != nullptr) {
+    if (out != nullptr) allocate(out, nullptr);
+    const CommunicationMemory memory = {.in = in == nullptr ? nullptr : &value(in),
+                                        .out = out == nullptr ? nullptr : &value(out)};
+    return posted_->post(expr, number, memory, scalars_, *current_);
+  }
   TK_REQUIRE(recorder_ != nullptr, Unsupported, "{}: there is no communicator here", expr.name());
-  const Operands operands = operandsOf(expr);
+  Operands operands;
+  for (TensorView* side : {in, out}) {
+    if (side == nullptr) continue;
+    const RunTensor& known = value(side);
+    operands.descs.push_back({.dtype = known.dtype, .sizes = known.sizes, .strides = known.strides});
+    operands.addresses.push_back(known.address);
+  }
   const int32_t event = recorder_->newEvent();
   communications_[number] = event;
   recorder_->describeNext(summaryOf(expr));
-  recorder_->post(*current_, event, operands.descs, operands.addresses, tensorsOf(expr.outputs()).size());
+  recorder_->post(*current_, event, operands.descs, operands.addresses, out == nullptr ? 0 : 1);
 }
 
 void StatementRunner::waitCommunication(int64_t number) {
+  if (posted_ != nullptr) return posted_->wait(number, *current_);
   const auto posted = communications_.find(number);
   TK_REQUIRE(posted != communications_.end(), HostProgram, "Wait Communication {}: it was never posted", number);
   recorder_->describeNext(fmt::format("Wait Communication {}", number));

@@ -18,6 +18,8 @@
 
 namespace tokamak {
 
+class PostedCommunications;
+class RankCommunications;
 class Recorder;
 class ScalarParameters;
 struct Allocate;
@@ -73,6 +75,8 @@ class RunStreams {
   Stream& worker(int64_t index);
   /// Makes `stream` wait for what is queued on all workers.
   void joinInto(Stream& stream);
+  /// Makes all workers wait for the event, whatever failed before it.
+  void waitOver(const Event& event);
   /// Later work of all workers runs, whatever failed there before.
   void startAnew();
   /// Which worker was made as number `i`, from 0.
@@ -92,6 +96,9 @@ class StatementRunner {
   /// Works come from `works`, which must outlive their launches.
   StatementRunner(const HostIrContainer& program, Device& device, Stream& caller, RunStreams& streams,
                   WorkCache& works);
+  StatementRunner(const StatementRunner&) = delete;
+  StatementRunner& operator=(const StatementRunner&) = delete;
+  ~StatementRunner();
 
   ScalarBindings& scalars() { return scalars_; }
   /// Works are prepared for values that come with their launches. For the recorder only: nothing is passed with
@@ -99,6 +106,8 @@ class StatementRunner {
   void prepareParameters(const ScalarParameters& parameters) { parameters_ = &parameters; }
   /// Who is asked for kernels; null: the device's own maker.
   void setKernels(KernelMaker* kernels) { kernels_ = kernels; }
+  /// Through whom it communicates; without, communications can be recorded and not run. It outlives the works.
+  void setCommunications(RankCommunications& communications);
   void setSegmentMode(SegmentMode mode) { segment_mode_ = mode; }
   /// Loops with more iterations in all are refused (host/ir/loop_limit.h).
   void setMostIterations(int64_t most) { most_iterations_ = most; }
@@ -132,7 +141,7 @@ class StatementRunner {
   static bool givesNothing(const Expr& expr, const Operands& operands);
   WorkRequest requestFor(const Expr& expr, const Operands& operands) const;
   void launch(const WorkRequest& request, const Operands& operands);
-  void postCommunication(const Expr& expr, int64_t number);
+  void postCommunication(const Expr& expr, int64_t number, TensorView* in, TensorView* out);
   void waitCommunication(int64_t number);
   void setStream(const StreamVal& stream);
   void synchronizeWith(Stream& other);
@@ -163,7 +172,8 @@ class StatementRunner {
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;
   std::unordered_map<const StreamVal*, Stream*> named_streams_;
-  std::unordered_map<int64_t, int32_t> communications_;
+  std::unordered_map<int64_t, int32_t> communications_;  ///< recorded ones
+  std::unique_ptr<PostedCommunications> posted_;         ///< null: nobody communicates
   std::unordered_set<const TensorView*> bound_views_;
   std::vector<std::string> copied_views_;
 };

@@ -52,10 +52,31 @@ int64_t readNumber(TextReader& reader) { return reader.unsignedInteger("the numb
 void printCommunication(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<Communication>();
   TextWriter& writer = printer.writer();
-  const std::string root = op.root == -1 ? "" : fmt::format("root={}, ", op.root);
+  std::string details = op.root == -1 ? "" : fmt::format("root={}, ", op.root);
+  if (op.reduction != ReductionKind::Sum) details += fmt::format("reduction={}, ", enumName(op.reduction));
+  if (!op.parts.empty()) {
+    std::vector<std::string> parts;
+    for (const Scalar* part : op.parts) parts.push_back(writer.scalar(part));
+    details += fmt::format("axis={}, parts=({}), ", op.axis, joined(parts));
+  }
   printer.line(level, fmt::format("Communication {} (type={}, team={}, {}input={}, output={}, backend={})",
-                                  writer.names().communication(op.number), enumName(op.type), teamText(op.team), root,
-                                  writer.val(op.in), writer.val(op.out), enumName(op.backend)));
+                                  writer.names().communication(op.number), enumName(op.type), teamText(op.team),
+                                  details, writer.val(op.in), writer.val(op.out), enumName(op.backend)));
+}
+
+// "axis=0, parts=(6, 3), ", or nothing.
+void readParts(TextReader& reader, Communication& op) {
+  TokenStream& tokens = reader.tokens();
+  if (!tokens.at("axis")) return;
+  reader.expectName("axis");
+  op.axis = reader.unsignedInteger("the number of an axis");
+  tokens.expect(",");
+  reader.expectName("parts");
+  tokens.expect("(");
+  do op.parts.push_back(reader.scalarOrNone());
+  while (tokens.accept(","));
+  tokens.expect(")");
+  tokens.expect(",");
 }
 
 Expr* readCommunication(BlockReader& block, const Token&, size_t) {
@@ -73,6 +94,11 @@ Expr* readCommunication(BlockReader& block, const Token&, size_t) {
     op.root = tokens.expectInteger("a device number");
     tokens.expect(",");
   }
+  if (tokens.at("reduction")) {
+    op.reduction = readEnum<ReductionKind>(reader, "reduction", "a reduction");
+    tokens.expect(",");
+  }
+  readParts(reader, op);
   op.in = readTensorOrNone(reader, "input");
   tokens.expect(",");
   op.out = readTensorOrNone(reader, "output");

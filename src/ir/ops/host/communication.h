@@ -3,6 +3,7 @@
 
 #include "ir/describe.h"
 #include "ir/fields.h"
+#include "ir/ops/math/reduction_op.h"
 
 namespace tokamak {
 
@@ -33,7 +34,8 @@ struct EnumNames<CommunicatorBackend> {
 /// `root` is a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else -1.
 /// In a program of all ranks `team` may be the first row of the tensors' mesh along a dimension: then each rank's team
 /// is its own row, and the root is the member at the same position. In a local program (host/lower/local_program.h) it
-/// is the rank's own team, and `in` or `out` is null where the rank has no part of that tensor.
+/// is the rank's own team, and `in` or `out` is null where the rank has no part of that tensor. There, too, stand the
+/// sizes of the members' parts along `axis`, the outermost one that is longer than 1, unless all are the same.
 struct Communication {
   static constexpr OpInfo info{.name = "Communication", .stands_alone = true, .is_communication = true};
   TensorView* out = nullptr;
@@ -42,7 +44,10 @@ struct Communication {
   std::vector<int64_t> team;
   int64_t root = -1;
   CommunicatorBackend backend = CommunicatorBackend::NCCL;
-  int64_t number = 0;  ///< links a Wait to its communication; renumbered in every dump
+  int64_t number = 0;                            ///< links a Wait to its communication; renumbered in every dump
+  ReductionKind reduction = ReductionKind::Sum;  ///< of Reduce, Allreduce and ReduceScatter
+  int64_t axis = -1;                             ///< of the visible shape; -1: all parts have the same size
+  std::vector<Scalar*> parts = {};               ///< per member, along `axis`; empty: all parts have the same size
 
   template <class V, class Self>
   static void describe(V& v, Self& self) {
@@ -51,6 +56,9 @@ struct Communication {
     v.attribute("type", self.type);
     v.attribute("team", self.team);
     v.attribute("root", self.root);
+    v.attribute("reduction", self.reduction);
+    v.attribute("axis", self.axis);
+    v.attribute("parts", self.parts);
     v.attribute("backend", self.backend);
     v.attribute("number", self.number);
   }
