@@ -34,6 +34,7 @@
 #include "tools/printed_tensors.h"
 #include "tools/program_file.h"
 #include "tools/run_exported.h"
+#include "tools/run_on_ranks.h"
 #include "tools/run_report.h"
 #include "tools/run_steps.h"
 #include "tools/size_errors.h"
@@ -294,6 +295,7 @@ int runCommand(const RunOptions& options) {
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);
   try {
+    if (options.written.contains("--ranks")) return runOnRanks(file, options);
     return runProgram(file, options, dump);
   } catch (const Error& error) {
     throw withPlace(error, file);

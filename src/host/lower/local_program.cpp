@@ -4,9 +4,11 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "analysis/device_mesh.h"
+#include "analysis/shards.h"
 #include "base/require.h"
 #include "host/ir/restrict_op.h"
 #include "host/lower/local_ops.h"
@@ -33,6 +35,9 @@
 namespace tokamak {
 
 namespace {
+
+// What peers are computed of: this rank's number.
+constexpr std::string_view kRankSymbol = "rank";
 
 bool isOfStreams(const Expr* expr) {
   return expr->is<GetCurrentStream>() || expr->is<SetCurrentStream>() || expr->is<Synchronize>();
@@ -61,6 +66,10 @@ class LocalProgram {
     for (const TensorView* tensor : mentioned_) requireMeshWithin("local program", *tensor, rank.ranks);
     tensors_.substitute(whole.defaultStream(), program_->defaultStream());
     tensors_.substitute(whole.numberOfStreams(), program_->numberOfStreams());
+    for (Scalar* symbol : whole.allSymbols()) {
+      if (symbol->name() == kRankSymbol && !whole.isInput(symbol))
+        tensors_.substitute(symbol, program_->constant(rank.number));
+    }
   }
 
   std::unique_ptr<HostIrContainer> make() {
@@ -224,8 +233,45 @@ class LocalProgram {
     TK_REQUIRE(local.in != nullptr || local.out != nullptr, HostProgram,
                "local program: {}: rank {} is in its team, but has neither its input nor its output", enumName(op.type),
                rank);
+    const bool deals_input = op.type == CommunicationType::Gather || op.type == CommunicationType::Allgather;
+    const bool deals_output = op.type == CommunicationType::Scatter || op.type == CommunicationType::ReduceScatter;
+    if (deals_input && op.in != nullptr) addParts(local, *op.in, op.out);
+    if (deals_output && op.out != nullptr) addParts(local, *op.out, op.in);
     posted_.insert(op.number);
     list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  // Whose axis is dealt out in `dealt`, and whole in `whole`, which may be null. The members' parts, where their sizes
+  // are not known to be the same.
+  void addParts(Communication& op, const TensorView& dealt, const TensorView* whole) {
+    const std::vector<Shard> others = whole == nullptr ? std::vector<Shard>() : shardsOf(*whole);
+    std::vector<Shard> moved = shardsOf(dealt);
+    std::erase_if(moved, [&](const Shard& shard) {
+      return std::ranges::any_of(others, [&](const Shard& other) {
+        return other.type == shard.type &&
+               visibleAxisNumber(*whole, *other.logical) == visibleAxisNumber(dealt, *shard.logical);
+      });
+    });
+    TK_REQUIRE(
+        moved.size() == 1, HostProgram,
+        "local program: {}: {} has {} axes that are dealt out and whole on its other side; it moves the parts of "
+        "one axis",
+        enumName(op.type), nameOf(dealt), moved.size());
+    const Shard& shard = moved[0];
+    const auto coordinate = [&](int64_t rank) { return coordinatesOf(dealt.mesh(), rank); };
+    const bool is_row = std::ranges::all_of(op.team, [&](int64_t rank) { return coordinate(rank).has_value(); });
+    const int64_t members = static_cast<int64_t>(op.team.size());
+    bool is_even = is_row && members == shard.devices;
+    op.axis = visibleAxisNumber(dealt, *shard.logical);
+    for (const int64_t rank : op.team) {
+      const auto at = coordinate(rank);
+      op.parts.push_back(at ? tensors_.scalar(shardRange(shard, (*at)[shard.dimension]).extent)
+                            : program_->constant(int64_t{0}));
+      is_even = is_even && op.parts.back() == op.parts.front();
+    }
+    if (!is_even) return;
+    op.axis = -1;
+    op.parts.clear();
   }
 
   void addPermutation(const Expr& expr, const CollectivePermute& op, std::vector<Expr*>& list) {

@@ -77,8 +77,8 @@ struct HostIrEvaluatorStatistics {
 /// Thread safety: any threads may call run(), runWithInput(), planFor() and stats() side by side. Calls that record a
 /// plan, and those of direct mode, do so one after the other. Recording may make scalars in program(): it is read while
 /// no call may record. Calls of a program with communications are issued by one thread at a time, as the order of calls
-/// is the same on all ranks; one that comes meanwhile is refused. Errors then: Usage. Segments that two programs share are recorded by one thread at a time. It is destroyed when no
-/// call is being enqueued.
+/// is the same on all ranks; one that comes meanwhile is refused. Errors then: Usage. Segments that two programs share
+/// are recorded by one thread at a time. It is destroyed when no call is being enqueued.
 class HostIrEvaluator {
  public:
   /// Errors: HostProgram when an input is an alias, or an output is computed by nothing; those of makesKernels().

@@ -14,7 +14,7 @@ namespace tokamak {
 
 namespace {
 
-OperandDesc describe(const RunTensor& tensor) {
+OperandDesc operandOf(const RunTensor& tensor) {
   return {.dtype = tensor.dtype, .sizes = tensor.sizes, .strides = tensor.strides};
 }
 
@@ -73,8 +73,8 @@ void PostedCommunications::launch(std::vector<RankRequest> requests, RankCommuni
   for (const RankRequest& request : requests) {
     const auto [in, out] = request.memory;
     addresses.insert(addresses.end(), {addressOf(in, out), addressOf(out, in)});
-    if (in != nullptr) touched.push_back({describe(*in), in->address, AccessMode::Read});
-    if (out != nullptr) touched.push_back({describe(*out), out->address, AccessMode::Write});
+    if (in != nullptr) touched.push_back({operandOf(*in), in->address, AccessMode::Read});
+    if (out != nullptr) touched.push_back({operandOf(*out), out->address, AccessMode::Write});
     for (const RunTensor* side : {in, out})
       if (side != nullptr && side->storage != nullptr) posted->uses.push_back(side->storage);
   }

@@ -1,0 +1,275 @@
+#include "compile/program_on_ranks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/bind_shape.h"
+#include "analysis/device_mesh.h"
+#include "analysis/shards.h"
+#include "base/require.h"
+#include "base/text.h"
+#include "device/failure.h"
+#include "dist/communication_error.h"
+#include "host/lower/local_program.h"
+#include "jit/open_device.h"
+
+namespace tokamak {
+
+namespace {
+
+using Part = std::vector<IndexRange>;  // per visible axis
+
+bool isOn(const TensorView& tensor, int64_t rank) { return tensor.mesh().empty() || hasRank(tensor.mesh(), rank); }
+
+Part partOf(const TensorView& tensor, std::span<const int64_t> sizes, const ScalarBindings& bindings, int64_t rank) {
+  Part part;
+  for (const int64_t size : sizes) part.push_back({.start = 0, .extent = size});
+  const Axes shape = shapeOf(tensor);
+  for (const Shard& shard : shardsOf(tensor)) {
+    const auto axis = static_cast<size_t>(std::ranges::find(shape, shard.logical) - shape.begin());
+    const int64_t chunk = evaluateInt(*shard.chunk, bindings);
+    TK_REQUIRE(chunk * shard.devices >= sizes[axis], Bind,
+               "{}: axis {} has {} elements; {} parts of {} over mesh ({}) end at {}, so that no rank has the others "
+               "(rank {} has the last part)",
+               nameOf(tensor), axis, sizes[axis], shard.devices, chunk, joined(tensor.mesh().devices, " "),
+               chunk * shard.devices, teamOf(tensor.mesh(), tensor.mesh().devices[0], shard.dimension).back());
+    TK_REQUIRE(shard.form != ShardForm::Index || sizes[axis] == shard.devices, Bind,
+               "{}: axis {} has {} elements; mesh ({}) has {} devices along it, with one each", nameOf(tensor), axis,
+               sizes[axis], joined(tensor.mesh().devices, " "), shard.devices);
+    part[axis] = shardRange(sizes[axis], chunk, (*coordinatesOf(tensor.mesh(), rank))[shard.dimension]);
+  }
+  return part;
+}
+
+std::vector<int64_t> extentsOf(const Part& part) {
+  std::vector<int64_t> extents;
+  for (const IndexRange& range : part) extents.push_back(range.extent);
+  return extents;
+}
+
+// Elements of tensors of the same sizes, in whatever order.
+struct Elements {
+  std::byte* first = nullptr;
+  std::span<const int64_t> strides;
+};
+
+template <class Visit>
+void forEachElement(std::span<const int64_t> sizes, int64_t width, const Elements& a, const Elements& b,
+                    const Visit& visit) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return;
+  std::vector<int64_t> index(sizes.size(), 0);
+  while (true) {
+    int64_t at_a = 0;
+    int64_t at_b = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      at_a += index[i] * a.strides[i];
+      at_b += index[i] * b.strides[i];
+    }
+    visit(a.first + at_a * width, b.first + at_b * width);
+    size_t axis = sizes.size();
+    while (axis > 0 && ++index[axis - 1] == sizes[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+// The part of a whole tensor that host code reads and writes.
+Elements partIn(const Tensor& whole, const Part& part) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < part.size(); ++i) offset += part[i].start * whole.strides()[i];
+  const void* const start = whole.hostDataToRead();
+  return {.first = static_cast<std::byte*>(const_cast<void*>(start)) + offset * sizeOf(whole.dtype()),
+          .strides = whole.strides()};
+}
+
+Elements elementsOf(const Tensor& tensor) {
+  return {.first = static_cast<std::byte*>(const_cast<void*>(tensor.hostDataToRead())), .strides = tensor.strides()};
+}
+
+// That a rank was told of another's failure, or of work of its own that was skipped because of one.
+bool isEcho(const std::exception_ptr& failure, int64_t rank) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const CommunicationError& error) {
+    return error.rank() != rank;
+  } catch (const SkippedError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+[[noreturn]] void raiseOf(const std::exception_ptr& failure, int64_t rank) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const CommunicationError&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("rank {}: {}", rank, error.message()));
+  }
+}
+
+}  // namespace
+
+struct ProgramOnRanks::Rank {
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<HostIrEvaluator> evaluator;  // goes before its communicator
+  std::shared_ptr<Stream> stream;
+  std::vector<std::pair<Val*, RunValue>> values;
+  std::vector<Tensor> outputs;
+  std::exception_ptr failure;
+};
+
+ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options)
+    : program_(std::move(program)) {
+  constexpr int64_t kMostRanks = 1024;
+  TK_REQUIRE(0 < options.ranks && options.ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal",
+             options.ranks, kMostRanks);
+  std::vector<std::unique_ptr<HostIrContainer>> locals;
+  for (int64_t rank = 0; rank < options.ranks; ++rank) {
+    locals.push_back(localProgram(*program_, {.number = rank, .ranks = options.ranks}));
+    finishHostProgram(*locals.back(), options.lowering);
+  }
+  std::vector<std::shared_ptr<Device>> devices;
+  for (int64_t rank = 0; rank < options.ranks; ++rank) devices.push_back(openCpuDevice(options.device));
+  std::vector<std::unique_ptr<Communicator>> communicators = makeLocalCommunicators(devices, options.communication);
+  for (size_t i = 0; i < locals.size(); ++i) {
+    auto rank = std::make_unique<Rank>();
+    rank->device = devices[i];
+    rank->communicator = std::move(communicators[i]);
+    HostIrEvaluatorParams params = options.run;
+    params.communicator = rank->communicator.get();
+    const auto describe = [&] { return fmt::format("for rank {}", i); };
+    const ErrorNote note(describe);
+    rank->evaluator = std::make_unique<HostIrEvaluator>(std::move(locals[i]), *rank->device, params);
+    rank->stream = rank->device->createStream();
+    ranks_.push_back(std::move(rank));
+  }
+}
+
+// All evaluators go first: their calls may wait for other ranks.
+ProgramOnRanks::~ProgramOnRanks() {
+  for (const std::unique_ptr<Rank>& rank : ranks_) rank->evaluator.reset();
+}
+
+const HostIrContainer& ProgramOnRanks::localProgramOf(int64_t rank) const {
+  return ranks_[static_cast<size_t>(rank)]->evaluator->program();
+}
+
+void ProgramOnRanks::cutInputs(std::span<const RunValue> inputs, const ScalarBindings& extents, Rank& rank,
+                               int64_t number) const {
+  const HostIrContainer& local = rank.evaluator->program();
+  rank.values.clear();
+  size_t next = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorView* tensor = asTensor(program_->inputs()[i]);
+    if (tensor == nullptr) {
+      rank.values.emplace_back(local.inputs()[next++], inputs[i]);
+      continue;
+    }
+    if (!isOn(*tensor, number)) continue;
+    const auto& whole = std::get<Tensor>(inputs[i]);
+    const Part part = partOf(*tensor, whole.sizes(), extents, number);
+    const std::vector<int64_t> sizes = extentsOf(part);
+    TensorView& own = *asTensor(local.inputs()[next++]);
+    const std::vector<int64_t> strides = freshStrides(own, sizes);
+    const int64_t width = sizeOf(whole.dtype());
+    Tensor piece(Buffer::allocate(*rank.device, rank.stream, spanOf(sizes, strides) * width, whole.kind()), 0,
+                 whole.dtype(), sizes, strides);
+    forEachElement(sizes, width, elementsOf(piece), partIn(whole, part),
+                   [&](std::byte* to, const std::byte* from) { std::memcpy(to, from, static_cast<size_t>(width)); });
+    rank.values.emplace_back(&own, std::move(piece));
+  }
+  for (Scalar* symbol : local.allSymbols()) {
+    if (symbol->name().empty() || local.isInput(symbol)) continue;
+    for (const auto& [known, value] : extents)
+      if (known->name() == symbol->name()) rank.values.emplace_back(symbol, value);
+  }
+}
+
+void ProgramOnRanks::runAll() {
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<Rank>& rank : ranks_) {
+    threads.emplace_back([&rank = *rank] {
+      rank.failure = nullptr;
+      try {
+        rank.outputs = rank.evaluator->runWithInput(rank.values, rank.stream);
+        rank.stream->synchronize();
+      } catch (...) {
+        rank.failure = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::optional<int64_t> failed;
+  for (int64_t number = 0; number < ranks(); ++number) {
+    const std::exception_ptr& failure = ranks_[static_cast<size_t>(number)]->failure;
+    if (failure == nullptr) continue;
+    if (!isEcho(failure, number)) raiseOf(failure, number);
+    if (!failed) failed = number;
+  }
+  if (failed) raiseOf(ranks_[static_cast<size_t>(*failed)]->failure, *failed);
+}
+
+std::vector<Tensor> ProgramOnRanks::assemble(const ScalarBindings& bindings, Device& device,
+                                             const std::shared_ptr<Stream>& stream) {
+  std::vector<size_t> next(ranks_.size(), 0);
+  std::vector<Tensor> outputs;
+  for (const TensorView* output : program_->outputs()) {
+    const std::vector<int64_t> sizes = sizesOf(*output, bindings);
+    Tensor whole = Tensor::emptyOnHost(device, stream, output->dtype(), sizes);
+    const int64_t width = sizeOf(output->dtype());
+    std::map<std::vector<int64_t>, int64_t> owners;  // start and extent along each axis -> the rank that gave it
+    for (int64_t number = 0; number < ranks(); ++number) {
+      if (!isOn(*output, number)) continue;
+      Rank& rank = *ranks_[static_cast<size_t>(number)];
+      const Tensor& own = rank.outputs[next[static_cast<size_t>(number)]++];
+      const Part part = partOf(*output, sizes, bindings, number);
+      std::vector<int64_t> place;
+      for (const IndexRange& range : part) place.insert(place.end(), {range.start, range.extent});
+      const auto [owner, is_first] = owners.emplace(std::move(place), number);
+      bool agrees = true;
+      forEachElement(extentsOf(part), width, partIn(whole, part), elementsOf(own),
+                     [&](std::byte* in_whole, const std::byte* in_own) {
+                       const auto bytes = static_cast<size_t>(width);
+                       if (is_first)
+                         std::memcpy(in_whole, in_own, bytes);
+                       else
+                         agrees = agrees && std::memcmp(in_whole, in_own, bytes) == 0;
+                     });
+      TK_REQUIRE(agrees, Device, "output {}: ranks {} and {} have the same part, and not the same elements",
+                 nameOf(*output), owner->second, number);
+    }
+    outputs.push_back(std::move(whole));
+  }
+  return outputs;
+}
+
+std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
+                                        const std::shared_ptr<Stream>& stream) {
+  TK_REQUIRE(inputs.size() == program_->inputs().size(), Bind, "{}: {} inputs were given; it takes {}",
+             program_->name(), inputs.size(), program_->inputs().size());
+  ScalarBindings bindings = extents;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (const TensorView* tensor = asTensor(program_->inputs()[i])) {
+      const auto& value = std::get<Tensor>(inputs[i]);
+      value.waitReady();
+      bindShape(*tensor, value.sizes(), bindings);
+    } else {
+      bindings[asScalar(program_->inputs()[i])] = std::get<ScalarValue>(inputs[i]);
+    }
+  }
+  for (int64_t number = 0; number < ranks(); ++number)
+    cutInputs(inputs, bindings, *ranks_[static_cast<size_t>(number)], number);
+  runAll();
+  return assemble(bindings, device, stream);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,59 @@
+// ProgramOnRanks: a host program over ranks that are threads of this process, from whole inputs to whole outputs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compile/lower_fusion.h"
+#include "device/run_value.h"
+#include "dist/local/local_communicator.h"
+#include "host/ir/host_ir_container.h"
+#include "host/run/host_ir_evaluator.h"
+#include "runtime/cpu/cpu_device.h"
+
+namespace tokamak {
+
+struct RanksOptions {
+  int64_t ranks = 2;
+  HostLoweringOptions lowering = {};  ///< of each rank's program
+  HostIrEvaluatorParams run = {};     ///< its communicator is the rank's
+  CpuDeviceOptions device = {};       ///< of each rank
+  LocalOptions communication = {};
+};
+
+/// Each rank runs its local program (host/lower/local_program.h) on a CPU device of its own. Inputs are cut into the
+/// parts that the ranks have; of updates in place only outputs tell.
+/// Thread safety: one thread at a time.
+class ProgramOnRanks {
+ public:
+  /// Errors: Usage for no ranks; those of localProgram(), of the passes and of evaluators, with the rank.
+  ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options);
+  ProgramOnRanks(const ProgramOnRanks&) = delete;
+  ProgramOnRanks& operator=(const ProgramOnRanks&) = delete;
+  ~ProgramOnRanks();
+
+  const HostIrContainer& program() const { return *program_; }
+  int64_t ranks() const { return static_cast<int64_t>(ranks_.size()); }
+  const HostIrContainer& localProgramOf(int64_t rank) const;
+
+  /// One value per input of the program, in order, in memory that the host reads; `extents`: of symbols that no input
+  /// has. Gives whole outputs on `device`, dense and row-major, whose data is ready.
+  /// Errors: Bind, naming tensor, mesh, axis and rank, for sizes that the parts do not cover; Device where ranks do not
+  /// agree on a replicated output; else what the rank raises that failed first, not what others were told of it.
+  std::vector<Tensor> run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
+                          const std::shared_ptr<Stream>& stream);
+
+ private:
+  struct Rank;
+
+  std::vector<Tensor> assemble(const ScalarBindings& bindings, Device& device, const std::shared_ptr<Stream>& stream);
+  void cutInputs(std::span<const RunValue> inputs, const ScalarBindings& extents, Rank& rank, int64_t number) const;
+  void runAll();
+
+  std::unique_ptr<HostIrContainer> program_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,111 @@
+#include "tools/run_on_ranks.h"
+
+#include <map>
+#include <optional>
+
+#include "base/require.h"
+#include "compile/program_on_ranks.h"
+#include "compile/unsharded_fusion.h"
+#include "jit/open_device.h"
+#include "oracle/reference.h"
+#include "tools/input_values.h"
+#include "tools/kernels_option.h"
+#include "tools/lowering_options.h"
+#include "tools/output_places.h"
+#include "tools/run_report.h"
+#include "tools/run_steps.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+void requireRanksUse(const RunOptions& options, const ProgramFile& file) {
+  TK_REQUIRE(options.ranks > 0, Usage, "--ranks {}: it must be at least 1", options.ranks);
+  TK_REQUIRE(file.host_program != nullptr, Usage,
+             "--ranks: {} holds a fusion, and only host programs with communications (docs/devices_design.md) run on "
+             "ranks; leave it out",
+             options.file);
+  TK_REQUIRE(options.device == "cpu", Usage, "--ranks --device {}: ranks are threads of this process, on the CPU",
+             options.device);
+  for (const char* option : {"--trace", "--dump", "--explain", "--print", "--output-layouts", "--kernels"})
+    TK_REQUIRE(!options.written.contains(option), Usage, "{}: it has no effect with --ranks; leave one of them out",
+               option);
+}
+
+oracle::StoredTensor storedOnHost(const Tensor& tensor) {
+  return {tensor.dtype(), tensor.sizes(), tensor.strides(), static_cast<const std::byte*>(tensor.hostDataToRead())};
+}
+
+// The program on one device, with the inputs as they are before it runs.
+struct Expected {
+  std::unique_ptr<Fusion> fusion;
+  std::unique_ptr<oracle::Reference> reference;
+};
+
+Expected expectedOf(const HostIrContainer& program, const InputValues& inputs) {
+  Expected expected;
+  ScalarBindings bindings = inputs.bindings;
+  std::vector<oracle::Input> values;
+  for (size_t i = 0; i < inputs.values.size(); ++i) {
+    if (const auto* tensor = std::get_if<Tensor>(&inputs.values[i])) {
+      values.emplace_back(oracle::load(storedOnHost(*tensor)));
+      continue;
+    }
+    values.emplace_back(std::get<ScalarValue>(inputs.values[i]));
+    bindings[asScalar(program.inputs()[i])] = std::get<ScalarValue>(inputs.values[i]);
+  }
+  expected.fusion = unshardedFusion(program, bindings);
+  expected.reference = std::make_unique<oracle::Reference>(*expected.fusion, std::move(values));
+  return expected;
+}
+
+bool checkOutputs(const oracle::Reference& reference, const std::vector<std::string>& names,
+           const std::vector<Tensor>& outputs, RunReport& report) {
+  bool is_ok = true;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const oracle::Comparison comparison = reference.compare(i, storedOnHost(outputs[i]));
+    is_ok = is_ok && comparison.isOk();
+    report.check(names[i], comparison);
+  }
+  return is_ok;
+}
+
+RanksOptions ranksOptionsOf(const RunOptions& options, const HostIrContainer& program) {
+  RanksOptions made{.ranks = options.ranks};
+  made.lowering.grouping = groupingNamed(options.grouping);
+  made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
+  made.run.number_of_streams = options.streams;
+  made.run.most_iterations = options.most_iterations;
+  made.run.segments = made.lowering.grouping == Grouping::Fused ? segmentModeFor(program, cpuTarget(1))
+                                                                : segmentModeOf(options.grouping);
+  return made;
+}
+
+}  // namespace
+
+int runOnRanks(ProgramFile& file, const RunOptions& options) {
+  requireRanksUse(options, file);
+  RunReport report(reportForm(options), file.program().name(), options.device);
+  const InputSources sources{.given = readAssignments("--input", options.inputs),
+                             .sizes = readSizes(file.program(), options.sizes),
+                             .seed = options.seed};
+  OutputPlaces places(options.outputs);
+  const std::shared_ptr<Device> device = openCpuDevice({.threads = 1});
+  const std::shared_ptr<Stream> stream = device->createStream();
+  const InputValues inputs = makeInputs(*file.host_program, sources, *device, stream);
+  std::vector<std::string> names;
+  for (const TensorView* output : file.host_program->outputs()) names.push_back(nameOf(*output));
+  places.require(names, {{.what = "the program", .path = options.file}});
+  Expected expected;
+  if (options.check) expected = expectedOf(*file.host_program, inputs);
+  const RanksOptions ranks = ranksOptionsOf(options, *file.host_program);
+  ProgramOnRanks program(std::move(file.host_program), ranks);
+  std::vector<Tensor> outputs;
+  for (int64_t i = 0; i < options.repeat; ++i) outputs = program.run(inputs.values, inputs.bindings, *device, stream);
+  reportOutputs(names, outputs, places, report);
+  const bool is_ok = !options.check || checkOutputs(*expected.reference, names, outputs, report);
+  report.finish();
+  return is_ok ? 0 : 1;
+}
+
+}  // namespace tokamak::tools

@@ -1,0 +1,15 @@
+// tokamak run --ranks: a host program over ranks that are threads of this process.
+#pragma once
+
+#include "tools/program_file.h"
+#include "tools/run_command.h"
+
+namespace tokamak::tools {
+
+/// Runs the file's host program on options.ranks ranks; with --check, the assembled outputs are compared with the
+/// oracle of the program on one device. The exit code: 0, or 1 on a mismatch.
+/// Errors: Usage for a file that holds no host program, and for options that have no effect here; those of
+/// ProgramOnRanks and unshardedFusion().
+int runOnRanks(ProgramFile& file, const RunOptions& options);
+
+}  // namespace tokamak::tools
