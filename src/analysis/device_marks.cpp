@@ -9,19 +9,17 @@ namespace tokamak {
 
 void requireOneDevice(std::string_view operation, const Fusion& program) {
   for (const TensorView* tensor : program.allTensors()) {
-    TK_REQUIRE(
-        tensor->mesh().empty(), Unsupported,
-        "{}: {} is spread over the devices {} of a mesh, and there are no communicators yet; programs run on one "
-        "device; leave the mesh out",
-        operation, nameOf(*tensor), joined(tensor->mesh().devices));
+    TK_REQUIRE(tensor->mesh().empty(), Unsupported,
+               "{}: {} is spread over the devices {} of a mesh, and this is for one device; host programs run over "
+               "ranks (--ranks); else leave the mesh out",
+               operation, nameOf(*tensor), joined(tensor->mesh().devices));
     for (const Axes* axes : {&tensor->logical(), &tensor->loop()}) {
       for (const IterDomain* axis : *axes) {
         const ParallelType type = axis->parallelType();
-        TK_REQUIRE(
-            type < ParallelType::DIDx || type > ParallelType::DIDz, Unsupported,
-            "{}: {} has an axis marked {}, and there are no communicators yet; programs run on one device; leave "
-            "the mark out",
-            operation, nameOf(*tensor), parallelTypeName(type));
+        TK_REQUIRE(type < ParallelType::DIDx || type > ParallelType::DIDz, Unsupported,
+                   "{}: {} has an axis marked {}, and this is for one device; host programs run over ranks "
+                   "(--ranks); else leave the mark out",
+                   operation, nameOf(*tensor), parallelTypeName(type));
       }
     }
   }

@@ -35,14 +35,6 @@ Part partOf(const TensorView& tensor, std::span<const int64_t> sizes, const Scal
   for (const Shard& shard : shardsOf(tensor)) {
     const auto axis = static_cast<size_t>(std::ranges::find(shape, shard.logical) - shape.begin());
     const int64_t chunk = evaluateInt(*shard.chunk, bindings);
-    TK_REQUIRE(chunk * shard.devices >= sizes[axis], Bind,
-               "{}: axis {} has {} elements; {} parts of {} over mesh ({}) end at {}, so that no rank has the others "
-               "(rank {} has the last part)",
-               nameOf(tensor), axis, sizes[axis], shard.devices, chunk, joined(tensor.mesh().devices, " "),
-               chunk * shard.devices, teamOf(tensor.mesh(), tensor.mesh().devices[0], shard.dimension).back());
-    TK_REQUIRE(shard.form != ShardForm::Index || sizes[axis] == shard.devices, Bind,
-               "{}: axis {} has {} elements; mesh ({}) has {} devices along it, with one each", nameOf(tensor), axis,
-               sizes[axis], joined(tensor.mesh().devices, " "), shard.devices);
     part[axis] = shardRange(sizes[axis], chunk, (*coordinatesOf(tensor.mesh(), rank))[shard.dimension]);
   }
   return part;
@@ -204,6 +196,7 @@ void ProgramOnRanks::runAll() {
         rank.stream->synchronize();
       } catch (...) {
         rank.failure = std::current_exception();
+        rank.stream = rank.device->createStream();  // what failed there is not the next call's
       }
     });
   }
@@ -260,6 +253,11 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (const TensorView* tensor = asTensor(program_->inputs()[i])) {
       const auto& value = std::get<Tensor>(inputs[i]);
+      const auto describe = [&] {
+        return fmt::format("for {} on mesh ({}), of which each rank gets its part", nameOf(*tensor),
+                           joined(tensor->mesh().devices, " "));
+      };
+      const ErrorNote note(describe);
       value.waitReady();
       bindShape(*tensor, value.sizes(), bindings);
     } else {

@@ -40,7 +40,7 @@ class ProgramOnRanks {
 
   /// One value per input of the program, in order, in memory that the host reads; `extents`: of symbols that no input
   /// has. Gives whole outputs on `device`, dense and row-major, whose data is ready.
-  /// Errors: Bind, naming tensor, mesh, axis and rank, for sizes that the parts do not cover; Device where ranks do not
+  /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Device where ranks do not
   /// agree on a replicated output; else what the rank raises that failed first, not what others were told of it.
   std::vector<Tensor> run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
                           const std::shared_ptr<Stream>& stream);

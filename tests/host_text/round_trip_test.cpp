@@ -511,7 +511,11 @@ TEST(HostTextRoundTrip, Communications) {
                         .team = {0, 1, 2},
                         .root = type % 2 == 0 ? 1 : -1,
                         .backend = static_cast<CommunicatorBackend>(type % 4),
-                        .number = ++number});
+                        .number = ++number,
+                        .reduction = static_cast<ReductionKind>(type % 4),
+                        .axis = type % 2 == 0 ? 0 : -1,
+                        .parts = type % 2 == 0 ? std::vector<Scalar*>{b.n, b.number(2), b.number(0)}
+                                               : std::vector<Scalar*>()});
   }
   b.add(StartCoalescing{});
   b.add(P2pCommunication{.buffer = x, .type = P2pType::Send, .peer = b.program.symbol("rank"), .number = ++number});

@@ -668,9 +668,6 @@ void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> ou
   signature_.requirePlaces(inputs, outputs);
   device_->requireOwn(stream, "run");
   const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
-  TK_REQUIRE(capture == nullptr || communications_ == nullptr, Unsupported,
-             "{}: the caller records the stream; a program that communicates becomes part of no recording",
-             program_->name());
   const CallContextPool::Lease lease(contexts_, &stream, inputs);
   CallContext& context = *lease;
   std::vector<int64_t>& key = context.key;
