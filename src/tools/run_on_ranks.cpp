@@ -60,7 +60,7 @@ Expected expectedOf(const HostIrContainer& program, const InputValues& inputs) {
 }
 
 bool checkOutputs(const oracle::Reference& reference, const std::vector<std::string>& names,
-           const std::vector<Tensor>& outputs, RunReport& report) {
+                  const std::vector<Tensor>& outputs, RunReport& report) {
   bool is_ok = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const oracle::Comparison comparison = reference.compare(i, storedOnHost(outputs[i]));
@@ -99,10 +99,17 @@ int runOnRanks(ProgramFile& file, const RunOptions& options) {
   Expected expected;
   if (options.check) expected = expectedOf(*file.host_program, inputs);
   const RanksOptions ranks = ranksOptionsOf(options, *file.host_program);
+  const auto compile_start = SteadyClock::now();
   ProgramOnRanks program(std::move(file.host_program), ranks);
+  RunTimes times{.compile = millisecondsSince(compile_start), .first = 0, .later = {}};
   std::vector<Tensor> outputs;
-  for (int64_t i = 0; i < options.repeat; ++i) outputs = program.run(inputs.values, inputs.bindings, *device, stream);
+  for (int64_t i = 0; i < options.repeat; ++i) {
+    const auto start = SteadyClock::now();
+    outputs = program.run(inputs.values, inputs.bindings, *device, stream);
+    (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
+  }
   reportOutputs(names, outputs, places, report);
+  report.ranks(options.ranks, times);
   const bool is_ok = !options.check || checkOutputs(*expected.reference, names, outputs, report);
   report.finish();
   return is_ok ? 0 : 1;

@@ -79,14 +79,24 @@ void RunReport::plan(const PlanSummary& summary, RunTimes times) {
       "plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)",
       summary.steps, summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(),
       summary.arena_bytes, summary.output_bytes));
-  std::string text = fmt::format("time: {} {:.2f} ms, first run {:.2f} ms", times.is_loaded ? "load" : "compile",
-                                 times.compile, times.first);
   all_["plan"] = {{"steps", summary.steps},
                   {"streams", summary.streams},
                   {"waits_kept", summary.waits_kept},
                   {"waits_written", summary.waits_written},
                   {"intermediate_bytes", summary.arena_bytes},
                   {"output_bytes", summary.output_bytes}};
+  time(times);
+}
+
+void RunReport::ranks(int64_t ranks, const RunTimes& times) {
+  line(fmt::format("ranks: {} threads of this process", ranks));
+  all_["ranks"] = ranks;
+  time(times);
+}
+
+void RunReport::time(const RunTimes& times) {
+  std::string text = fmt::format("time: {} {:.2f} ms, first run {:.2f} ms", times.is_loaded ? "load" : "compile",
+                                 times.compile, times.first);
   all_["time"] = {{times.is_loaded ? "load_ms" : "compile_ms", times.compile}, {"first_run_ms", times.first}};
   if (!times.later.empty()) {
     const double median = medianOf(times.later);

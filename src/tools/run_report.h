@@ -37,6 +37,8 @@ class RunReport {
   void values(const std::string& name, const Tensor& tensor);
   void check(const std::string& name, const oracle::Comparison& comparison);
   void plan(const PlanSummary& summary, RunTimes times);
+  /// Of a run on ranks, whose plans are each rank's own.
+  void ranks(int64_t ranks, const RunTimes& times);
   void trace(const std::string& file, const std::string& source);
   /// A line for people.
   void line(const std::string& text) const;
@@ -44,6 +46,8 @@ class RunReport {
   void finish() const;
 
  private:
+  void time(const RunTimes& times);
+
   ReportForm form_;
   nlohmann::ordered_json all_;
 };

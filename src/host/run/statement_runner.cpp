@@ -175,9 +175,11 @@ void StatementRunner::runStatement(const Expr& expr) {
                       [&](const CollectivePermute& op) { postCommunication(expr, op.number, op.in, op.out); },
                       [&](const Wait& op) { waitCommunication(op.communication); },
                       [&](const StartCoalescing&) {
+                        group_.clear();
                         if (posted_ != nullptr) posted_->startGroup();
                       },
                       [&](const EndCoalescing& op) {
+                        communications_[op.number] = std::exchange(group_, {});
                         if (posted_ != nullptr) posted_->endGroup(op.number, *current_);
                       },
                   });
@@ -467,7 +469,8 @@ void StatementRunner::postCommunication(const Expr& expr, int64_t number, Tensor
     operands.addresses.push_back(known.address);
   }
   const int32_t event = recorder_->newEvent();
-  communications_[number] = event;
+  communications_[number] = {event};
+  group_.push_back(event);
   recorder_->describeNext(summaryOf(expr));
   recorder_->post(*current_, event, operands.descs, operands.addresses, out == nullptr ? 0 : 1);
 }
@@ -477,7 +480,7 @@ void StatementRunner::waitCommunication(int64_t number) {
   const auto posted = communications_.find(number);
   TK_REQUIRE(posted != communications_.end(), HostProgram, "Wait Communication {}: it was never posted", number);
   recorder_->describeNext(fmt::format("Wait Communication {}", number));
-  recorder_->join(*current_, posted->second);
+  for (const int32_t event : posted->second) recorder_->join(*current_, event);
 }
 
 }  // namespace tokamak

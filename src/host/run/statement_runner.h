@@ -172,8 +172,9 @@ class StatementRunner {
   ScalarBindings scalars_;
   std::unordered_map<const TensorView*, RunTensor> values_;
   std::unordered_map<const StreamVal*, Stream*> named_streams_;
-  std::unordered_map<int64_t, int32_t> communications_;  ///< recorded ones
-  std::unique_ptr<PostedCommunications> posted_;         ///< null: nobody communicates
+  std::unordered_map<int64_t, std::vector<int32_t>> communications_;  ///< recorded ones, of a group all of it
+  std::vector<int32_t> group_;                                        ///< recorded since StartCoalescing
+  std::unique_ptr<PostedCommunications> posted_;                      ///< null: nobody communicates
   std::unordered_set<const TensorView*> bound_views_;
   std::vector<std::string> copied_views_;
 };
