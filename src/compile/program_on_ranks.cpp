@@ -84,6 +84,14 @@ Elements elementsOf(const Tensor& tensor) {
   return {.first = static_cast<std::byte*>(const_cast<void*>(tensor.hostDataToRead())), .strides = tensor.strides()};
 }
 
+void requireSizes(const TensorView& tensor, std::span<const int64_t> given, std::span<const int64_t> expected) {
+  for (size_t axis = 0; axis < given.size(); ++axis) {
+    TK_REQUIRE(given[axis] == expected[axis], Bind,
+               "{}: axis {} has {} elements, and {} were given for all ranks of its mesh ({}) together", nameOf(tensor),
+               axis, expected[axis], given[axis], joined(tensor.mesh().devices, " "));
+  }
+}
+
 // That a rank was told of another's failure, or of work of its own that was skipped because of one.
 bool isEcho(const std::exception_ptr& failure, int64_t rank) {
   try {
@@ -253,13 +261,9 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (const TensorView* tensor = asTensor(program_->inputs()[i])) {
       const auto& value = std::get<Tensor>(inputs[i]);
-      const auto describe = [&] {
-        return fmt::format("for {} on mesh ({}), of which each rank gets its part", nameOf(*tensor),
-                           joined(tensor->mesh().devices, " "));
-      };
-      const ErrorNote note(describe);
       value.waitReady();
       bindShape(*tensor, value.sizes(), bindings);
+      requireSizes(*tensor, value.sizes(), sizesOf(*tensor, bindings));
     } else {
       bindings[asScalar(program_->inputs()[i])] = std::get<ScalarValue>(inputs[i]);
     }

@@ -123,20 +123,40 @@ auto HostIrEvaluator::issued(const Issue& issue) {
   try {
     return issue();
   } catch (...) {
+    told_broken_ = true;
     communications->leave(std::current_exception());
     throw;
   }
 }
 
-// A team that broke is formed anew, with all others, before the next call. Works of the old teams are not launched any
-// more: the plans that have them are forgotten.
+// Whether the caller has an error of the teams that broke, or gets it when he waits for what he called. (Each call
+// behind one that failed fails, too.)
+bool HostIrEvaluator::wasToldOfBreakage() {
+  if (told_broken_ || last_issued_ == nullptr) return told_broken_;
+  device_->waitDone(*last_issued_);
+  return device_->failureOf(*last_issued_) != nullptr;
+}
+
+// A team that broke is formed anew, with all others, before the next call. Each rank sees each breakage once before
+// that, so that ranks which do the same after it meet. Works of the old teams are not launched any more: the plans that
+// have them are forgotten.
 std::shared_ptr<RankCommunications> HostIrEvaluator::currentCommunications() {
-  std::unique_lock lock(communications_mutex_);
-  const bool is_whole = communications_->isWhole();
-  if (is_whole && communications_->works() <= mostWorks(*program_)) return communications_;
-  communications_ = std::make_shared<RankCommunications>(*program_, *params_.communicator);
-  std::shared_ptr<RankCommunications> fresh = communications_;
-  lock.unlock();
+  std::shared_ptr<RankCommunications> known = knownCommunications();
+  const bool is_whole = known->isWhole();
+  if (is_whole && known->works() <= mostWorks(*program_)) return known;
+  if (!is_whole && !wasToldOfBreakage()) {
+    told_broken_ = true;
+    known->requireWhole();
+  }
+  auto fresh = std::make_shared<RankCommunications>(*program_, *params_.communicator);
+  if (!is_whole) {
+    last_issued_ = nullptr;
+    told_broken_ = false;
+  }
+  {
+    const std::lock_guard lock(communications_mutex_);
+    communications_ = fresh;
+  }
   if (!is_whole) forgetPlans();
   return fresh;
 }
@@ -569,6 +589,7 @@ std::vector<Tensor> HostIrEvaluator::runOn(const CallValues& call, CallContext& 
     std::vector<Tensor> outputs =
         is_direct ? runDirect(call, context, stream) : runPlan(call, context, stream, options);
     done = context.ordered.event();
+    if (communications_ != nullptr) last_issued_ = done;
     context.ordered.finish();
     const bool keeps_outputs = params_.output_allocator != nullptr && isOnProcessor(*device_);
     keepUntilDone(call, context, done, keeps_outputs ? std::span<const Tensor>(outputs) : std::span<const Tensor>());
@@ -717,6 +738,7 @@ void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> ou
     context.ordered.abandon(stream);
     throw;
   }
+  if (communications_ != nullptr) last_issued_ = done;
   context.ordered.finish();
   for (Tensor& output : outputs) output.setCallEvent(done);
 }

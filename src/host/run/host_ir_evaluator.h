@@ -132,6 +132,7 @@ class HostIrEvaluator {
   auto issued(const Issue& issue);
   std::shared_ptr<RankCommunications> currentCommunications();
   std::shared_ptr<RankCommunications> knownCommunications() const;
+  bool wasToldOfBreakage();
   void forgetPlans();
   void requireGivenWritten(const CallValues& call, const StatementRunner& runner,
                            std::span<void* const> addresses) const;
@@ -188,7 +189,9 @@ class HostIrEvaluator {
   std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
   WorkCache recorded_works_;          ///< as the recorder prepared it
 
-  IssueGuard issues_;  ///< of a program with communications
+  IssueGuard issues_;                   ///< of a program with communications
+  std::shared_ptr<Event> last_issued_;  ///< the end of the last call with these communications; of who issues
+  bool told_broken_ = false;            ///< a call with them has raised their error; of who issues
   mutable std::mutex communications_mutex_;
   std::shared_ptr<RankCommunications> communications_;  ///< of a program with communications; direct runs hold it, too
 

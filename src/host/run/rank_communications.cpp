@@ -81,15 +81,17 @@ RankCommunications::Prepared RankCommunications::prepare(std::span<const RankReq
   return {.work = work, .stream = &stream};
 }
 
+void RankCommunications::requireWhole() const {
+  for (const auto& [ranks, team] : teams_) team->requireWhole();
+}
+
 bool RankCommunications::isWhole() const {
-  return std::ranges::all_of(teams_, [](const auto& known) {
-    try {
-      known.second->requireWhole();
-      return true;
-    } catch (const CommunicationError&) {
-      return false;
-    }
-  });
+  try {
+    requireWhole();
+    return true;
+  } catch (const CommunicationError&) {
+    return false;
+  }
 }
 
 void RankCommunications::leave(const std::exception_ptr& error) const {

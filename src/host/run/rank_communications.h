@@ -43,6 +43,8 @@ class RankCommunications {
   int64_t rank() const { return communicator_.rank(); }
   /// Whether no team is known to be broken.
   bool isWhole() const;
+  /// Raises the CommunicationError of a team that is broken.
+  void requireWhole() const;
   /// The others are told that this rank takes part no more.
   void leave(const std::exception_ptr& error) const;
   size_t works() const;
