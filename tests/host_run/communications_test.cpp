@@ -164,6 +164,7 @@ TEST(CommunicationPlans, AreRecordedOnceAndForgottenWithTheirTeam) {
   EXPECT_EQ(evaluator.stats().plans.hits, 2);
   stream->synchronize();
   communicators[0]->team(std::vector<int64_t>{0})->leave(std::make_exception_ptr(Error(ErrorCode::Device, "enough")));
+  EXPECT_EQ(refusalOf(call), "device: rank 0 left team (0): enough");  // once
   call();
   stream->synchronize();
   EXPECT_EQ(evaluator.stats().plans.misses, 2);
