@@ -204,7 +204,7 @@ TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
   EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 2), HasSubstr("team=(2 3), input=T0_g_float[iS0{1}, iS1{8}], "));
   EXPECT_THAT(textOf("type=Allreduce, team=(0 2)", 3), HasSubstr("team=(1 3), input"));
   EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2), HasSubstr("team=(2 3), root=3, input"));
-  EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2), HasSubstr("team=(0 1 2 3), input"));
+  EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2), HasSubstr("team=(0 1 2 3), axis=0, parts=(1, 1, 1, 1), input"));
 }
 
 const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceMesh{0 1})"},
@@ -212,19 +212,19 @@ const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceM
                            {"@z", "T2_g_float[iS4{2}, iS5{8}] (DeviceMesh{2})"}};
 const char* const kGather =
     "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, resets_to_zero=false)\n"
-    "  Communication 7 (type=Gather, team=(0 1 2), root=2, input=@x, output=@y, backend=NCCL)\n"
+    "  Communication 7 (type=Gather, team=(0 1 2), root=2, axis=0, parts=(1, 1, 0), input=@x, output=@y, backend=NCCL)\n"
     "  Wait Communication 7\n  @z\n = exp(@y);\n";
 
 TEST(LocalProgram, ACommunicationLacksTheSideOfWhichTheRankHasNothing) {
   const std::string text = programOf(kGathered, "(@x) -> (@z)", kGather);
   EXPECT_EQ(localText(text, {.number = 1, .ranks = 4}), R"(%HostIrContainer { (T0_g_float[iS0{1}, iS1{8}]) -> () :
-  Communication 0 (type=Gather, team=(0 1 2), root=2, input=T0_g_float[iS0{1}, iS1{8}], output=none, backend=NCCL)
+  Communication 0 (type=Gather, team=(0 1 2), root=2, axis=0, parts=(1, 1, 0), input=T0_g_float[iS0{1}, iS1{8}], output=none, backend=NCCL)
   Wait Communication 0
 } // %HostIrContainer
 )");
   EXPECT_EQ(localText(text, {.number = 2, .ranks = 4}), R"(%HostIrContainer { () -> (T2_g_float[iS2{2}, iS3{8}]) :
   T1_g_float[iS0{2}, iS1{8}] = ALLOCATE(buffer=T1_g_float[iS0{2}, iS1{8}], mem_type=global, size=16, zero_init=false, resets_to_zero=false)
-  Communication 0 (type=Gather, team=(0 1 2), root=2, input=none, output=T1_g_float[iS0{2}, iS1{8}], backend=NCCL)
+  Communication 0 (type=Gather, team=(0 1 2), root=2, axis=0, parts=(1, 1, 0), input=none, output=T1_g_float[iS0{2}, iS1{8}], backend=NCCL)
   Wait Communication 0
   T2_g_float[iS2{2}, iS3{8}]
      = expf(T1_g_float[iS0{2}, iS1{8}]);

@@ -529,7 +529,7 @@ TEST(HostTextRoundTrip, Communications) {
   const std::string text = printHostProgram(b.program);
   EXPECT_NE(text.find("T0_g_float[iS0{i0}] (DeviceMesh{{0 1} {2 3}})"), std::string::npos) << text;
   EXPECT_NE(text.find("(DeviceMesh{{{4} {5}}})"), std::string::npos) << text;
-  EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, input="), std::string::npos) << text;
+  EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, axis=0, parts=(i0, 2, 0), input="), std::string::npos) << text;
   EXPECT_NE(text.find("  P2PCommunication 9 (type=send, buffer="), std::string::npos) << text;
   EXPECT_NE(text.find("  EndCoalescing 11\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  CollectivePermute 12 (team=(0 1), send_peer=1, recv_peer=none, input="), std::string::npos)
