@@ -204,7 +204,8 @@ TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
   EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 2), HasSubstr("team=(2 3), input=T0_g_float[iS0{1}, iS1{8}], "));
   EXPECT_THAT(textOf("type=Allreduce, team=(0 2)", 3), HasSubstr("team=(1 3), input"));
   EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2), HasSubstr("team=(2 3), root=3, input"));
-  EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2), HasSubstr("team=(0 1 2 3), axis=0, parts=(1, 1, 1, 1), input"));
+  EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2),
+              HasSubstr("team=(0 1 2 3), axis=0, parts=(1, 1, 1, 1), input"));
 }
 
 const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceMesh{0 1})"},
@@ -212,7 +213,7 @@ const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceM
                            {"@z", "T2_g_float[iS4{2}, iS5{8}] (DeviceMesh{2})"}};
 const char* const kGather =
     "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, resets_to_zero=false)\n"
-    "  Communication 7 (type=Gather, team=(0 1 2), root=2, axis=0, parts=(1, 1, 0), input=@x, output=@y, backend=NCCL)\n"
+    "  Communication 7 (type=Gather, team=(0 1 2), root=2, input=@x, output=@y, backend=NCCL)\n"
     "  Wait Communication 7\n  @z\n = exp(@y);\n";
 
 TEST(LocalProgram, ACommunicationLacksTheSideOfWhichTheRankHasNothing) {

@@ -505,17 +505,17 @@ TEST(HostTextRoundTrip, Communications) {
   y->setMesh({.shape = {1, 2, 1}, .devices = {4, 5}});
   int64_t number = 7;
   for (int type = 0; type <= static_cast<int>(CommunicationType::AllToAll); ++type) {
-    b.add(Communication{.out = type % 3 == 2 ? nullptr : y,
-                        .in = type % 3 == 1 ? nullptr : x,
-                        .type = static_cast<CommunicationType>(type),
-                        .team = {0, 1, 2},
-                        .root = type % 2 == 0 ? 1 : -1,
-                        .backend = static_cast<CommunicatorBackend>(type % 4),
-                        .number = ++number,
-                        .reduction = static_cast<ReductionKind>(type % 4),
-                        .axis = type % 2 == 0 ? 0 : -1,
-                        .parts = type % 2 == 0 ? std::vector<Scalar*>{b.n, b.number(2), b.number(0)}
-                                               : std::vector<Scalar*>()});
+    b.add(Communication{
+        .out = type % 3 == 2 ? nullptr : y,
+        .in = type % 3 == 1 ? nullptr : x,
+        .type = static_cast<CommunicationType>(type),
+        .team = {0, 1, 2},
+        .root = type % 2 == 0 ? 1 : -1,
+        .backend = static_cast<CommunicatorBackend>(type % 4),
+        .number = ++number,
+        .reduction = static_cast<ReductionKind>(type % 4),
+        .axis = type % 2 == 0 ? 0 : -1,
+        .parts = type % 2 == 0 ? std::vector<Scalar*>{b.n, b.number(2), b.number(0)} : std::vector<Scalar*>()});
   }
   b.add(StartCoalescing{});
   b.add(P2pCommunication{.buffer = x, .type = P2pType::Send, .peer = b.program.symbol("rank"), .number = ++number});
@@ -529,7 +529,9 @@ TEST(HostTextRoundTrip, Communications) {
   const std::string text = printHostProgram(b.program);
   EXPECT_NE(text.find("T0_g_float[iS0{i0}] (DeviceMesh{{0 1} {2 3}})"), std::string::npos) << text;
   EXPECT_NE(text.find("(DeviceMesh{{{4} {5}}})"), std::string::npos) << text;
-  EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, axis=0, parts=(i0, 2, 0), input="), std::string::npos) << text;
+  EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, axis=0, parts=(i0, 2, 0), input="),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("  P2PCommunication 9 (type=send, buffer="), std::string::npos) << text;
   EXPECT_NE(text.find("  EndCoalescing 11\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  CollectivePermute 12 (team=(0 1), send_peer=1, recv_peer=none, input="), std::string::npos)

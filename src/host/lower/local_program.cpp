@@ -222,6 +222,8 @@ class LocalProgram {
   void addCommunication(const Communication& op, std::vector<Expr*>& list) {
     const int64_t rank = tensors_.rank();
     Communication local = op;
+    local.axis = -1;
+    local.parts.clear();
     for (const TensorView* side : {op.in, op.out}) {
       if (side != nullptr && local.team == op.team) local.team = teamOfRank(op.team, side->mesh(), rank);
     }
