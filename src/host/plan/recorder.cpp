@@ -160,7 +160,7 @@ void Recorder::wait(Stream& stream, const Event& event) {
 }
 
 std::shared_ptr<const Work> Recorder::prepare(const WorkRequest& request) {
-  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
+  requireNotCancelled();
   auto recorded = std::make_shared<RecordedWork>();
   if (replay_device_ != nullptr) {
     recorded->work = replay_device_->prepare(request);
@@ -201,6 +201,10 @@ void Recorder::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
   step.accesses = {std::move(access)};
 }
 
+void Recorder::requireNotCancelled() const {
+  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
+}
+
 Stream& Recorder::recordedStream(Stream& stream) {
   std::unique_ptr<Stream>& recorded = others_[&stream];
   if (recorded == nullptr) recorded = makeStream();
@@ -216,7 +220,7 @@ Stream* Recorder::streamOf(int32_t number) const {
 
 void Recorder::launchPrepared(Stream& stream, std::shared_ptr<const Work> work, std::span<void* const> addresses,
                               std::span<const Touched> touched) {
-  TK_REQUIRE(!cancel_.stop_requested(), Cancelled, "the caller cancelled it; nothing of it ran");
+  requireNotCancelled();
   Step step{.kind = StepKind::Work, .stream = static_cast<RecordedStream&>(stream).number};
   for (const Touched& use : touched) {
     if (std::ranges::find(use.operand.sizes, 0) == use.operand.sizes.end())

@@ -81,6 +81,7 @@ class Recorder final : public Device {
     int32_t number = 0;
   };
 
+  void requireNotCancelled() const;
   Step& append(StepKind kind, Stream& stream);
   Access wholeBuffer(int32_t buffer) const;
   Access accessOf(const OperandDesc& operand, const void* address, bool is_write) const;

@@ -117,7 +117,7 @@ HostIrEvaluator::~HostIrEvaluator() { contexts_.waitUntilIdle(); }
 // Calls of programs that communicate: one at a time, and when one fails here, the other ranks are told.
 template <class Issue>
 auto HostIrEvaluator::issued(const Issue& issue) {
-  if (communications_ == nullptr) return issue();
+  if (params_.communicator == nullptr || knownCommunications() == nullptr) return issue();
   const IssueGuard::Turn turn(issues_, program_->name());
   const std::shared_ptr<RankCommunications> communications = currentCommunications();
   try {
