@@ -184,8 +184,9 @@ BlockPool::Job* BlockPool::join() {
 void BlockPool::help(size_t thread) {
   uint32_t seen = 0;
   while (true) {
-    if (stop_.load()) return;
+    // In this order: the end is posted behind stop_, so who saw that post sees stop_, and nobody else sleeps.
     seen = posts_.load(std::memory_order_seq_cst);
+    if (stop_.load()) return;
     if (Job* const job = join()) {
       takePart(*job, thread);
       leave(*job);
