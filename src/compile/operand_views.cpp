@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "analysis/view_layout.h"
+#include "graph/infer_stride_order.h"
 #include "graph/view_outputs.h"
 #include "ir/ops/math/permute_op.h"
 
@@ -16,12 +17,6 @@ namespace {
 using Steps = std::span<Expr* const>;
 
 bool isProduct(const Expr* expr) { return expr != nullptr && expr->info().is_library; }
-
-// Whether somebody said how the tensor lies in memory.
-bool hasLayout(const TensorView& tensor) {
-  const TensorDomain& domain = tensor.domain();
-  return domain.stride_order || domain.stride_order_hint || !domain.allocation.empty();
-}
 
 // Whether one axis of the matrix (of its last two) has elements side by side.
 bool isMatrixOfLines(const ViewLayout& layout) {
@@ -94,10 +89,7 @@ class OperandViewMaker {
     // (The library stores rows or columns.)
     const auto rank = static_cast<int64_t>(permute->order.size());
     if (hasLayout(*source) || permute->order.back() < rank - 2) return false;
-    std::vector<int64_t> ranks(permute->order.size());
-    for (int64_t i = 0; i < rank; ++i)
-      ranks[static_cast<size_t>(permute->order[static_cast<size_t>(i)])] = rank - 1 - i;
-    source->mutableDomain().stride_order_hint = std::move(ranks);
+    source->mutableDomain().stride_order_hint = strideRanks(permute->order);
     if (isView(steps)) return true;
     source->mutableDomain().stride_order_hint.reset();
     return false;

@@ -25,13 +25,6 @@ Order fromRanks(const std::vector<int64_t>& ranks) {
   return order;
 }
 
-std::vector<int64_t> toRanks(const Order& order) {
-  std::vector<int64_t> ranks(order.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    ranks[static_cast<size_t>(order[i])] = static_cast<int64_t>(order.size() - 1 - i);
-  return ranks;
-}
-
 Order orderOf(const TensorView& tensor) {
   const TensorDomain& domain = tensor.domain();
   const Axes shape = shapeOf(tensor);
@@ -49,11 +42,6 @@ Order orderOf(const TensorView& tensor) {
   return order;
 }
 
-bool isSaid(const TensorView& tensor) {
-  const TensorDomain& domain = tensor.domain();
-  return domain.stride_order || domain.stride_order_hint || !domain.allocation.empty();
-}
-
 // The orders that tensors get from inputs.
 class Orders {
  public:
@@ -63,7 +51,7 @@ class Orders {
     }
     for (const Expr* expr : fusion.exprs()) {
       for (const TensorView* out : tensorsOf(expr->outputs())) {
-        if (std::optional<Order> order = isSaid(*out) ? orderOf(*out) : inferred(*expr, *out))
+        if (std::optional<Order> order = hasLayout(*out) ? orderOf(*out) : inferred(*expr, *out))
           known_[out] = *std::move(order);
       }
     }
@@ -131,6 +119,18 @@ class Orders {
 
 }  // namespace
 
+bool hasLayout(const TensorView& tensor) {
+  const TensorDomain& domain = tensor.domain();
+  return domain.stride_order || domain.stride_order_hint || !domain.allocation.empty();
+}
+
+std::vector<int64_t> strideRanks(const std::vector<int64_t>& slowest_first) {
+  std::vector<int64_t> ranks(slowest_first.size());
+  for (size_t i = 0; i < slowest_first.size(); ++i)
+    ranks[static_cast<size_t>(slowest_first[i])] = static_cast<int64_t>(slowest_first.size() - 1 - i);
+  return ranks;
+}
+
 void setOutputStrideOrder(TensorView& output, std::vector<int64_t> order) {
   TK_REQUIRE(output.fusion().isOutput(&output), Definition, "setOutputStrideOrder: {} is no output of the fusion",
              toString(output));
@@ -149,7 +149,8 @@ void hintStrideOrder(const Fusion& fusion, std::span<TensorView* const> tensors)
   for (TensorView* tensor : tensors) {
     const Order* order = orders.of(*tensor);
     const bool may_follow = tensor->definition() != nullptr && !fusion.outputAliases().contains(tensor);
-    if (may_follow && order != nullptr && !isSaid(*tensor)) tensor->mutableDomain().stride_order_hint = toRanks(*order);
+    if (may_follow && order != nullptr && !hasLayout(*tensor))
+      tensor->mutableDomain().stride_order_hint = strideRanks(*order);
   }
 }
 

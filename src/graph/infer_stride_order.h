@@ -21,6 +21,12 @@ namespace tokamak {
 /// the tensor is no output, or `order` is no permutation of its axes (without reductions).
 void setOutputStrideOrder(TensorView& output, std::vector<int64_t> order);
 
+/// Whether the tensor has a requirement, a hint or a decision.
+bool hasLayout(const TensorView& tensor);
+
+/// The order as tensor domains have it: per axis its rank, 0 the fastest. `slowest_first`: axes.
+std::vector<int64_t> strideRanks(const std::vector<int64_t>& slowest_first);
+
 /// Sets hints of these tensors, unless they have a hint, a requirement or a decision.
 void hintStrideOrder(const Fusion& fusion, std::span<TensorView* const> tensors);
 
