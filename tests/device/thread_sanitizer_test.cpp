@@ -1,10 +1,9 @@
 // In builds with ThreadSanitizer: a missing wait is reported in every run, a correct program in none.
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
+#include "race_reports.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
@@ -12,21 +11,8 @@ namespace tokamak {
 namespace {
 
 constexpr int kRuns = 20;
-constexpr int kReported = 66;
 
-// How many of the runs reported a race.
-int countReports(const std::string& scenario) {
-  const std::string command =
-      "TSAN_OPTIONS='exitcode=66 symbolize=0' " TOKAMAK_STREAM_RACE " " + scenario + " >/dev/null 2>&1";
-  int reports = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    const int status = std::system(command.c_str());
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    EXPECT_TRUE(code == 0 || code == kReported) << scenario << " ended with status " << status;
-    reports += code == kReported ? 1 : 0;
-  }
-  return reports;
-}
+int countReports(const std::string& scenario) { return test::countRaceReports(TOKAMAK_STREAM_RACE, scenario, kRuns); }
 
 class RaceReported : public testing::TestWithParam<const char*> {};
 class NothingReported : public testing::TestWithParam<const char*> {};
