@@ -288,9 +288,9 @@ TEST(CommunicationErrors, TellWhoseDeviceAndHowManyRanks) {
 
 TEST(CommunicationErrors, RefuseASecondThread) {
   IssueGuard guard;
-  const IssueGuard::Turn first(guard, "softmax");
+  const IssueGuard::Entry first(guard, "softmax");
   std::string refusal;
-  std::thread([&] { refusal = refusalOf([&] { const IssueGuard::Turn second(guard, "softmax"); }); }).join();
+  std::thread([&] { refusal = refusalOf([&] { const IssueGuard::Entry second(guard, "softmax"); }); }).join();
   EXPECT_EQ(refusal,
             "usage: softmax: two threads call it at the same time; calls that communicate come one after the other, in "
             "the same order on all ranks");

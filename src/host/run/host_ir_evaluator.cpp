@@ -118,7 +118,7 @@ HostIrEvaluator::~HostIrEvaluator() { contexts_.waitUntilIdle(); }
 template <class Issue>
 auto HostIrEvaluator::issued(const Issue& issue) {
   if (params_.communicator == nullptr || knownCommunications() == nullptr) return issue();
-  const IssueGuard::Turn turn(issues_, program_->name());
+  const IssueGuard::Entry entry(issues_, program_->name());
   const std::shared_ptr<RankCommunications> communications = currentCommunications();
   try {
     return issue();

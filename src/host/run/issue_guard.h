@@ -8,13 +8,13 @@
 
 namespace tokamak {
 
-/// Thread safety: any threads may take turns.
+/// Thread safety: any threads may enter.
 class IssueGuard {
  public:
-  /// Errors: Usage, naming the program, while another thread has a turn.
-  class Turn {
+  /// Errors: Usage, naming the program, while another thread is inside.
+  class Entry {
    public:
-    Turn(IssueGuard& guard, std::string_view program) : lock_(guard.mutex_, std::try_to_lock) {
+    Entry(IssueGuard& guard, std::string_view program) : lock_(guard.mutex_, std::try_to_lock) {
       TK_REQUIRE(lock_.owns_lock(), Usage,
                  "{}: two threads call it at the same time; calls that communicate come one after the other, in the "
                  "same order on all ranks",
