@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Calls every function of the package with random arguments, right and wrong: each call works, or raises an error of a
-fitting kind with a message. It neither crashes, nor hangs, nor raises what says that the package itself is wrong.
+fitting kind with a message. It neither crashes, nor hangs, nor raises what says that the package itself is wrong. A GPU takes
+no part: its driver needs more addresses than a call may have here, and tries for long to get them.
 
     random_arguments.py [--seed N] [--cases N] [--jobs N] [FUNCTION ...]    (default: all functions, 1000 cases of each)
 
@@ -25,6 +26,7 @@ PER_BATCH = 32  # calls of one definition, where calls change it
 MOST_SECONDS = 2  # of a call that compiles nothing
 MOST_SECONDS_COMPILING = 60
 MOST_BYTES = 16 << 30  # of addresses
+NO_DRIVER = {"TOKAMAK_CUDA_DRIVER": "libcuda.so.none"}
 PLACE = struct.Struct("qq")  # of the call at hand: function, case
 
 HEAD = """\
@@ -467,7 +469,7 @@ def run_all(arguments, names):
             said.truncate()
             child = subprocess.Popen([sys.executable, "-B", __file__, "--child", f"{start[0]}:{start[1]}", "--place",
                                       file.name, "--seed", str(arguments.seed), "--cases", str(arguments.cases),
-                                      *names], stdout=said, stderr=subprocess.STDOUT)
+                                      *names], env=os.environ | NO_DRIVER, stdout=said, stderr=subprocess.STDOUT)
             code, is_hanging = watched(child, place)
             said.seek(0)
             lines = said.read().splitlines()
