@@ -10,6 +10,7 @@
 #include "compile/unsharded_fusion.h"
 #include "host/lower/local_program.h"
 #include "host/run/issue_guard.h"
+#include "host/run/rank_agreement.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "jit/open_device.h"
@@ -77,10 +78,10 @@ TEST_P(Communications, RunInJobsWithRanksThatHaveNoPart) {
   EXPECT_EQ(run(program, {bench_.numbers(DataType::F32, {2, 2}, {1, 2, 3, 4})}), (std::vector<double>{-4, -6}));
 }
 
-// The works of a rank that died are a typed error on the others.
+// The works of a rank that died are a typed error on the others. (Two operations compare what the ranks run.)
 TEST_P(Communications, EndWithTheDeathOfARank) {
   RanksOptions dying = options(2);
-  dying.communication.faults.death = LocalDeath{.rank = 1, .operation = 2};
+  dying.communication.faults.death = LocalDeath{.rank = 1, .operation = 4};
   ProgramOnRanks program(hostProgramOf(kSum), dying);
   const Tensor input = bench_.numbers(DataType::F32, {2, 1}, {1, 2});
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run(program, {input}), (std::vector<double>{-3}));
@@ -131,6 +132,102 @@ TEST_P(Communications, FailOnAllRanksWithTheErrorOfOneAndGoOn) {
     EXPECT_NE(said[0].find("device: rank 1 left team (0 1)"), std::string::npos) << said[0];
     EXPECT_EQ(said[1].substr(0, 5), "bind:") << said[1];
   }
+}
+
+// --- agreement before the first run ---
+
+// Two ranks, each with a local program of its own choice, called side by side.
+class TwoRanks {
+ public:
+  TwoRanks(const HostText& of_rank_0, const HostText& of_rank_1, Mode mode) {
+    for (int i = 0; i < 2; ++i) devices_.push_back(openCpuDevice({.threads = 1}));
+    communicators_ = makeLocalCommunicators(devices_);
+    for (size_t rank = 0; rank < 2; ++rank) {
+      const auto whole = hostProgramOf(rank == 0 ? of_rank_0 : of_rank_1);
+      auto local = localProgram(*whole, {.number = static_cast<int64_t>(rank), .ranks = 2});
+      finishHostProgram(*local, {});
+      evaluators_.push_back(std::make_unique<HostIrEvaluator>(
+          std::move(local), *devices_[rank],
+          HostIrEvaluatorParams{.mode = mode, .communicator = communicators_[rank].get()}));
+    }
+  }
+
+  // What each rank says with so many ones of its own in each row: the last element, or the error.
+  std::vector<std::string> call(std::vector<int64_t> columns) {
+    std::vector<std::string> said(2);
+    {
+      std::vector<std::jthread> threads;
+      for (size_t rank = 0; rank < 2; ++rank)
+        threads.emplace_back([&, rank] { said[rank] = callOn(rank, columns[rank]); });
+    }
+    return said;
+  }
+
+ private:
+  std::string callOn(size_t rank, int64_t columns) {
+    const auto stream = devices_[rank]->createStream();
+    Tensor own = Tensor::emptyOnHost(*devices_[rank], stream, DataType::F32, std::vector<int64_t>{1, columns});
+    std::ranges::fill(std::span(static_cast<float*>(own.hostData()), static_cast<size_t>(columns)), 1.0F);
+    try {
+      const auto given = evaluators_[rank]->runWithInput(bound(evaluators_[rank]->program(), {own}), stream);
+      stream->synchronize();
+      return std::to_string(numbersOf(given[0]).back());
+    } catch (const Error& error) {
+      return std::string(errorCodeName(error.code())) + ": " + error.message();
+    }
+  }
+
+  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
+  std::vector<std::unique_ptr<HostIrEvaluator>> evaluators_;
+};
+
+TEST_P(Communications, AreRefusedOnAllRanksInTheSameWordsWhereSizesDiffer) {
+  TwoRanks ranks(kSum, kSum, GetParam());
+  const std::string refusal = "device: host_program: its ranks do not run the same: n is 4 on rank 0 and 6 on rank 1";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(ranks.call({4, 6}), (std::vector<std::string>{refusal, refusal}));
+    EXPECT_EQ(ranks.call({4, 4}), (std::vector<std::string>{"-2.000000", "-2.000000"}));
+    // Known teams do not compare again: the communication itself does.
+    const std::vector<std::string> said = ranks.call({4, 6});
+    for (const std::string& each : said) EXPECT_NE(each.find("the counts differ"), std::string::npos) << each;
+  }
+}
+
+TEST_P(Communications, AreRefusedOnAllRanksWhereProgramsDiffer) {
+  HostText other = kSum;
+  other.body.replace(other.body.find("-@T2"), 4, "sin(@T2)");
+  TwoRanks ranks(kSum, other, GetParam());
+  const std::vector<std::string> said = ranks.call({4, 4});
+  EXPECT_EQ(said[0], said[1]);
+  EXPECT_NE(said[0].find("its ranks do not run the same: the program is host_program with the hash "),
+            std::string::npos)
+      << said[0];
+}
+
+TEST(RankAgreement, ComparesWhatTwoRanksHaveANameForAndListsAllThatDiffers) {
+  std::vector<std::shared_ptr<Device>> devices;
+  for (int i = 0; i < 3; ++i) devices.push_back(openCpuDevice({.threads = 1}));
+  const auto communicators = makeLocalCommunicators(devices);
+  const auto said = [&](const std::vector<RunFacts>& facts) {
+    std::vector<std::string> each(3);
+    {
+      std::vector<std::jthread> threads;
+      for (size_t rank = 0; rank < 3; ++rank) {
+        threads.emplace_back([&, rank] {
+          const auto team = communicators[rank]->team(std::vector<int64_t>{0, 1, 2});
+          each[rank] = refusalOf([&] { requireAgreement(*team, *devices[rank], "mlp", facts[rank]); });
+        });
+      }
+    }
+    EXPECT_EQ(each[0], each[1]);
+    EXPECT_EQ(each[0], each[2]);
+    return each[0];
+  };
+  EXPECT_EQ(said({{{"a", "1"}, {"b", ""}}, {{"b", ""}}, {{"c", "3"}, {"a", "1"}}}), "internal: nothing was raised");
+  EXPECT_EQ(said({{{"a", "1"}, {"b", "x y"}}, {{"b", "x"}, {"a", "1"}}, {{"a", "2"}, {"b", "x y"}}}),
+            "device: mlp: its ranks do not run the same: a is 1 on rank 0 and 2 on rank 2; b is x y on rank 0 and x on "
+            "rank 1");
 }
 
 TEST_P(Communications, NameMeshAndAxisOfASizeThatDoesNotFit) {

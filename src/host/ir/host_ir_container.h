@@ -4,6 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "host/ir/extent_demands.h"
@@ -15,6 +18,16 @@ namespace tokamak {
 namespace kir {
 struct Kernel;
 }
+
+/// What a rank's part of a program (host/lower/local_program.h) knows of the whole one.
+struct RankOrigin {
+  std::vector<int64_t> ranks = {};  ///< that are in a mesh of it, ascending
+  bool communicates = false;        ///< whether any of them does
+  std::string text_hash;            ///< of the whole program as it prints: 16 hexadecimal digits
+  /// Inputs and extents of inputs of the whole program that are known on this rank, by their names there, in scalars
+  /// of this program.
+  std::vector<std::pair<std::string, Scalar*>> values = {};
+};
 
 /// A host program.
 /// Thread safety: that of Fusion.
@@ -52,6 +65,10 @@ class HostIrContainer final : public Fusion {
   void addDemand(ExtentDemand demand);
   const std::vector<ExtentDemand>& demands() const { return demands_; }
 
+  /// Of which program this is a rank's part; null: of none.
+  const RankOrigin* rankOrigin() const { return rank_origin_ ? &*rank_origin_ : nullptr; }
+  void setRankOrigin(RankOrigin origin) { rank_origin_ = std::move(origin); }
+
   /// The kernels that LaunchKernel names, by number. Errors: HostProgram where there is one of this number.
   void addKernel(int64_t number, std::shared_ptr<const kir::Kernel> kernel);
   const std::map<int64_t, std::shared_ptr<const kir::Kernel>>& kernels() const { return kernels_; }
@@ -65,6 +82,7 @@ class HostIrContainer final : public Fusion {
   std::map<TensorView*, TensorView*, ById> views_;
   std::vector<ExtentDemand> demands_;
   std::map<int64_t, std::shared_ptr<const kir::Kernel>> kernels_;
+  std::optional<RankOrigin> rank_origin_;
 };
 
 /// Whether the statement computes what is in its results' memory, as allocations and slices do not.

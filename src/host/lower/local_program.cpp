@@ -7,10 +7,13 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "analysis/device_mesh.h"
 #include "analysis/shards.h"
 #include "base/require.h"
 #include "host/ir/restrict_op.h"
+#include "host/ir/text/host_printer.h"
 #include "host/lower/local_ops.h"
 #include "host/lower/local_segment.h"
 #include "host/lower/local_tensors.h"
@@ -54,6 +57,13 @@ std::vector<int64_t> teamOfRank(const std::vector<int64_t>& named, const DeviceM
   return named;
 }
 
+// FNV-1a.
+uint64_t hashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+  return hash;
+}
+
 class LocalProgram {
  public:
   LocalProgram(const HostIrContainer& whole, JobRank rank)
@@ -88,6 +98,7 @@ class LocalProgram {
       if (has(output)) program_->addOutput(tensors_.tensor(output));
     }
     copyRelations();
+    program_->setRankOrigin(origin());
     return std::move(program_);
   }
 
@@ -114,6 +125,26 @@ class LocalProgram {
       for (const Axes* axes : {&tensor->logical(), &tensor->loop()})
         for (const IterDomain* axis : *axes) elsewhere_.erase(axis);
     }
+  }
+
+  RankOrigin origin() {
+    RankOrigin origin = {.text_hash = fmt::format("{:016x}", hashOf(printHostProgram(whole_)))};
+    std::set<int64_t> ranks;
+    for (const TensorView* tensor : mentioned_)
+      ranks.insert(tensor->mesh().devices.begin(), tensor->mesh().devices.end());
+    origin.ranks.assign(ranks.begin(), ranks.end());
+    forEachStatement(whole_.topLevel(), [&](const Expr& expr) { origin.communicates |= expr.info().is_communication; });
+    std::set<const Scalar*> symbols;
+    for (Val* input : whole_.inputs()) {
+      if (const Scalar* scalar = asScalar(input)) symbols.insert(scalar);
+      const TensorView* tensor = asTensor(input);
+      if (tensor == nullptr || !has(*tensor)) continue;
+      for (const IterDomain* axis : shapeOf(*tensor)) addSymbols(*axis->visibleExtent(), symbols);
+    }
+    for (Scalar* symbol : whole_.allSymbols()) {
+      if (symbols.contains(symbol)) origin.values.emplace_back(symbol->name(), tensors_.scalar(symbol));
+    }
+    return origin;
   }
 
   // Copies of tensors have to know them.

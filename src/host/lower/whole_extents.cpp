@@ -10,12 +10,12 @@
 
 namespace tokamak {
 
-namespace {
-
 void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols) {
   if (scalar.isSymbol()) symbols.insert(&scalar);
   for (const Scalar* operand : scalar.operands()) addSymbols(*operand, symbols);
 }
+
+namespace {
 
 class WholeExtents {
  public:

@@ -17,6 +17,7 @@
 #include "host/plan/recorder.h"
 #include "host/run/compiler_wait.h"
 #include "host/run/given_block.h"
+#include "host/run/rank_agreement.h"
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
@@ -152,6 +153,7 @@ std::shared_ptr<RankCommunications> HostIrEvaluator::currentCommunications() {
   if (!is_whole) {
     last_issued_ = nullptr;
     told_broken_ = false;
+    has_agreed_ = false;
   }
   {
     const std::lock_guard lock(communications_mutex_);
@@ -159,6 +161,17 @@ std::shared_ptr<RankCommunications> HostIrEvaluator::currentCommunications() {
   }
   if (!is_whole) forgetPlans();
   return fresh;
+}
+
+// The first call of teams tells whether the ranks run the same.
+void HostIrEvaluator::agreeOnce(const CallValues& call) {
+  if (has_agreed_ || communications_ == nullptr) return;
+  const std::shared_ptr<RankCommunications> communications = knownCommunications();
+  if (communications->programTeam() == nullptr) return;
+  ScalarBindings scalars;
+  signature_.validate(call, scalars);
+  requireAgreement(*communications->programTeam(), *device_, program_->name(), factsOf(*program_, scalars));
+  has_agreed_ = true;
 }
 
 std::shared_ptr<RankCommunications> HostIrEvaluator::knownCommunications() const {
@@ -566,6 +579,7 @@ std::vector<Tensor> HostIrEvaluator::issueWithInput(const std::vector<std::pair<
   TK_REQUIRE(stream == nullptr || device_->joinCapture(*stream) == nullptr, Unsupported,
              "{}: the caller records the stream; run(), with all outputs given, becomes part of a recording",
              program_->name());
+  agreeOnce(call);
   std::shared_ptr<Event> done;
   std::vector<Tensor> outputs;
   bool is_waited_for = false;
@@ -673,6 +687,16 @@ void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outp
   issued([&] { issue(inputs, outputs, stream, scalars); });
 }
 
+CallValues HostIrEvaluator::valuesOf(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                     std::span<const ScalarValue> scalars) const {
+  CallValues call;
+  call.inputs.assign(inputs.begin(), inputs.end());
+  for (const size_t i : scalars_by_id_)
+    call.scalars.emplace_back(signature_.scalars()[i], convertValue(scalars[i], signature_.scalars()[i]->dtype()));
+  call.outputs.assign(outputs.begin(), outputs.end());
+  return call;
+}
+
 void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                             std::span<const ScalarValue> scalars) {
   const Range range(run_name_);
@@ -689,6 +713,7 @@ void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> ou
   signature_.requirePlaces(inputs, outputs);
   device_->requireOwn(stream, "run");
   const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
+  if (communications_ != nullptr && !has_agreed_) agreeOnce(valuesOf(inputs, outputs, scalars));
   const CallContextPool::Lease lease(contexts_, &stream, inputs);
   CallContext& context = *lease;
   std::vector<int64_t>& key = context.key;
@@ -704,14 +729,7 @@ void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> ou
     addToKey(output, key);
   }
   std::shared_ptr<Plan> plan = knownPlan(key);
-  if (plan == nullptr) {
-    CallValues call;
-    call.inputs.assign(inputs.begin(), inputs.end());
-    for (const size_t i : scalars_by_id_)
-      call.scalars.emplace_back(signature_.scalars()[i], convertValue(scalars[i], signature_.scalars()[i]->dtype()));
-    call.outputs.assign(outputs.begin(), outputs.end());
-    plan = findPlan(call, key, {});
-  }
+  if (plan == nullptr) plan = findPlan(valuesOf(inputs, outputs, scalars), key, {});
   context.inputs.clear();
   context.outputs.clear();
   for (const Tensor& input : inputs) context.inputs.push_back(input.data());

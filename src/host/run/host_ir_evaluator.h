@@ -133,6 +133,9 @@ class HostIrEvaluator {
   std::shared_ptr<RankCommunications> currentCommunications();
   std::shared_ptr<RankCommunications> knownCommunications() const;
   bool wasToldOfBreakage();
+  void agreeOnce(const CallValues& call);
+  CallValues valuesOf(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                      std::span<const ScalarValue> scalars) const;
   void forgetPlans();
   void requireGivenWritten(const CallValues& call, const StatementRunner& runner,
                            std::span<void* const> addresses) const;
@@ -192,6 +195,7 @@ class HostIrEvaluator {
   IssueGuard issues_;                   ///< of a program with communications
   std::shared_ptr<Event> last_issued_;  ///< the end of the last call with these communications; of who issues
   bool told_broken_ = false;            ///< a call with them has raised their error; of who issues
+  bool has_agreed_ = false;             ///< the ranks compared what they run, in these teams; of who issues
   mutable std::mutex communications_mutex_;
   std::shared_ptr<RankCommunications> communications_;  ///< of a program with communications; direct runs hold it, too
 

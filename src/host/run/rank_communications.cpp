@@ -37,7 +37,7 @@ std::vector<int64_t> keyOf(std::span<const RankRequest> requests, std::span<cons
 }  // namespace
 
 bool hasCommunications(const HostIrContainer& program) {
-  bool has_any = false;
+  bool has_any = program.rankOrigin() != nullptr && program.rankOrigin()->communicates;
   forEachStatement(program.topLevel(), [&](const Expr& expr) { has_any = has_any || expr.info().is_communication; });
   return has_any;
 }
@@ -45,6 +45,9 @@ bool hasCommunications(const HostIrContainer& program) {
 RankCommunications::RankCommunications(const HostIrContainer& program, Communicator& communicator)
     : communicator_(communicator), all_ranks_(static_cast<size_t>(communicator.size())) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), int64_t{0});
+  const RankOrigin* origin = program.rankOrigin();
+  if (origin != nullptr && origin->communicates && std::ranges::find(origin->ranks, rank()) != origin->ranks.end())
+    program_team_ = form(origin->ranks);
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     if (const auto* op = expr.as<Communication>()) form(op->team);
     if (const auto* op = expr.as<CollectivePermute>()) form(op->team);
@@ -52,10 +55,10 @@ RankCommunications::RankCommunications(const HostIrContainer& program, Communica
   });
 }
 
-TeamCommunicator& RankCommunications::form(const std::vector<int64_t>& ranks) {
+const std::shared_ptr<TeamCommunicator>& RankCommunications::form(const std::vector<int64_t>& ranks) {
   std::shared_ptr<TeamCommunicator>& team = teams_[ranks];
   if (team == nullptr) team = communicator_.team(ranks);
-  return *team;
+  return team;
 }
 
 TeamCommunicator& RankCommunications::teamOf(const RankRequest& request) {

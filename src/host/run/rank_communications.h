@@ -18,7 +18,7 @@
 
 namespace tokamak {
 
-/// Whether the program has statements that communicate.
+/// Whether the program has statements that communicate, or is a rank's part of a program that has.
 bool hasCommunications(const HostIrContainer& program);
 
 /// One epoch of a program's teams: when one of them breaks, all are replaced by new ones, with new works. It lives as
@@ -40,6 +40,9 @@ class RankCommunications {
   /// TeamCommunicator::prepare().
   Prepared prepare(std::span<const RankRequest> requests, Posted posted);
 
+  /// The team of all ranks that have a part of the program; null where that is not known, or nobody communicates.
+  TeamCommunicator* programTeam() const { return program_team_.get(); }
+
   int64_t rank() const { return communicator_.rank(); }
   /// Whether no team is known to be broken.
   bool isWhole() const;
@@ -51,12 +54,13 @@ class RankCommunications {
 
  private:
   TeamCommunicator& teamOf(const RankRequest& request);
-  TeamCommunicator& form(const std::vector<int64_t>& ranks);
+  const std::shared_ptr<TeamCommunicator>& form(const std::vector<int64_t>& ranks);
 
   Communicator& communicator_;
   std::vector<int64_t> all_ranks_;
   mutable std::mutex mutex_;
   std::map<std::vector<int64_t>, std::shared_ptr<TeamCommunicator>> teams_;
+  std::shared_ptr<TeamCommunicator> program_team_;                     // one of them
   std::map<std::vector<int64_t>, std::shared_ptr<const Work>> works_;  // by team and requests
 };
 

@@ -1,0 +1,26 @@
+// Agreement of ranks: that they are about to run the same, before any of them does.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "host/ir/host_ir_container.h"
+#include "symbolic/scalar.h"
+
+namespace tokamak {
+
+/// What a rank is about to run: facts by name, in an order of its own.
+using RunFacts = std::vector<std::pair<std::string, std::string>>;
+
+/// Of a rank's part of a program: the version of the library, the whole program, and the values of RankOrigin that
+/// `bindings` tell.
+RunFacts factsOf(const HostIrContainer& program, const ScalarBindings& bindings);
+
+/// Compares what the members of the team have for each name; where a member has none, nothing. Every member calls it.
+/// Blocks until all have, or until the team is broken. Errors: CommunicationError: a Mismatch that lists, on each
+/// member in the same words, what differs and between which two ranks; and where a member does not come.
+void requireAgreement(TeamCommunicator& team, Device& device, const std::string& program, const RunFacts& facts);
+
+}  // namespace tokamak
