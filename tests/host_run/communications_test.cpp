@@ -152,28 +152,28 @@ class TwoRanks {
     }
   }
 
-  // What each rank says with so many ones of its own in each row: the last element, or the error.
-  std::vector<std::string> call(std::vector<int64_t> columns) {
+  // What each rank says with so many ones of its own in each row: the last element, or the error with its notes.
+  std::vector<std::string> call(const std::vector<int64_t>& columns, const std::vector<int64_t>& rows = {1, 1}) {
     std::vector<std::string> said(2);
     {
       std::vector<std::jthread> threads;
       for (size_t rank = 0; rank < 2; ++rank)
-        threads.emplace_back([&, rank] { said[rank] = callOn(rank, columns[rank]); });
+        threads.emplace_back([&, rank] { said[rank] = callOn(rank, rows[rank], columns[rank]); });
     }
     return said;
   }
 
  private:
-  std::string callOn(size_t rank, int64_t columns) {
+  std::string callOn(size_t rank, int64_t rows, int64_t columns) {
     const auto stream = devices_[rank]->createStream();
-    Tensor own = Tensor::emptyOnHost(*devices_[rank], stream, DataType::F32, std::vector<int64_t>{1, columns});
-    std::ranges::fill(std::span(static_cast<float*>(own.hostData()), static_cast<size_t>(columns)), 1.0F);
+    Tensor own = Tensor::emptyOnHost(*devices_[rank], stream, DataType::F32, std::vector<int64_t>{rows, columns});
+    std::ranges::fill(std::span(static_cast<float*>(own.hostData()), static_cast<size_t>(rows * columns)), 1.0F);
     try {
       const auto given = evaluators_[rank]->runWithInput(bound(evaluators_[rank]->program(), {own}), stream);
       stream->synchronize();
       return std::to_string(numbersOf(given[0]).back());
     } catch (const Error& error) {
-      return std::string(errorCodeName(error.code())) + ": " + error.message();
+      return std::string(errorCodeName(error.code())) + ": " + error.what();
     }
   }
 
@@ -203,6 +203,16 @@ TEST_P(Communications, AreRefusedOnAllRanksWhereProgramsDiffer) {
   EXPECT_NE(said[0].find("its ranks do not run the same: the program is host_program with the hash "),
             std::string::npos)
       << said[0];
+}
+
+TEST_P(Communications, NameRankMeshAndAxisOfALocalSizeThatDoesNotFit) {
+  TwoRanks ranks(kSum, kSum, GetParam());
+  const std::vector<std::string> said = ranks.call({4, 4}, {1, 2});
+  EXPECT_NE(said[1].find("axis 0 must have size 1 (1), but has 2\n  on rank 1, which has a part of axis 0 "
+                         "(DIDx) of T0 on mesh (0 1)"),
+            std::string::npos)
+      << said[1];
+  EXPECT_NE(said[0].find("rank 1 left team (0 1)"), std::string::npos) << said[0];
 }
 
 TEST(RankAgreement, ComparesWhatTwoRanksHaveANameForAndListsAllThatDiffers) {

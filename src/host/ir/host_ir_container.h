@@ -27,6 +27,9 @@ struct RankOrigin {
   /// Inputs and extents of inputs of the whole program that are known on this rank, by their names there, in scalars
   /// of this program.
   std::vector<std::pair<std::string, Scalar*>> values = {};
+  /// What the rank has of each input tensor of this program: "on rank 1, which has a part of axis 0 (DIDx) of
+  /// T0 on mesh (0 1)".
+  std::vector<std::string> parts = {};
 };
 
 /// A host program.

@@ -12,6 +12,7 @@
 #include "analysis/device_mesh.h"
 #include "analysis/shards.h"
 #include "base/require.h"
+#include "base/text.h"
 #include "host/ir/restrict_op.h"
 #include "host/ir/text/host_printer.h"
 #include "host/lower/local_ops.h"
@@ -139,12 +140,24 @@ class LocalProgram {
       if (const Scalar* scalar = asScalar(input)) symbols.insert(scalar);
       const TensorView* tensor = asTensor(input);
       if (tensor == nullptr || !has(*tensor)) continue;
+      origin.parts.push_back(describePart(*tensor));
       for (const IterDomain* axis : shapeOf(*tensor)) addSymbols(*axis->visibleExtent(), symbols);
     }
     for (Scalar* symbol : whole_.allSymbols()) {
       if (symbols.contains(symbol)) origin.values.emplace_back(symbol->name(), tensors_.scalar(symbol));
     }
     return origin;
+  }
+
+  std::string describePart(const TensorView& tensor) const {
+    std::vector<std::string> axes;
+    for (const Shard& shard : shardsOf(tensor)) {
+      axes.push_back(fmt::format("a part of axis {} ({})", visibleAxisNumber(tensor, *shard.logical),
+                                 parallelTypeName(shard.type)));
+    }
+    return fmt::format("on rank {}, which has {} of {} on mesh ({})", tensors_.rank(),
+                       axes.empty() ? "all" : joined(axes, " and "), nameOf(tensor),
+                       joined(tensor.mesh().devices, " "));
   }
 
   // Copies of tensors have to know them.

@@ -136,7 +136,11 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
                "{} takes {} memory, but the given tensor has {}", toString(tv), memoryKindName(tv.memoryKind()),
                memoryKindName(tensor.kind()));
   };
+  const RankOrigin* origin = program_.rankOrigin();
+  const auto describePart = [&](size_t i) { return origin == nullptr ? std::string() : origin->parts[i]; };
   for (size_t i = 0; i < tensors_.size(); ++i) {
+    const auto describe = [&] { return describePart(i); };
+    const ErrorNote note(describe);
     check(*tensors_[i], call.inputs[i]);
     bindShape(*tensors_[i], call.inputs[i].sizes(), scalars);
   }
@@ -147,6 +151,8 @@ void ProgramSignature::validate(const CallValues& call, ScalarBindings& scalars)
   // What inputs do not tell, such as both extents of ( a * b ).
   for (const auto& [symbol, size] : program_.defaultSizes()) scalars.emplace(symbol, ScalarValue{size});
   for (size_t i = 0; i < tensors_.size(); ++i) {
+    const auto describe = [&] { return describePart(i); };
+    const ErrorNote note(describe);
     requireLayout(*tensors_[i], call.inputs[i].sizes(), call.inputs[i].strides(), scalars);
   }
   for (size_t i = 0; i < tensors_.size(); ++i) {
