@@ -36,6 +36,7 @@ TensorView* Cloner::copyOf(TensorView& tensor) {
   copy->setMemoryType(tensor.memoryType());
   copy->setMemoryKind(tensor.memoryKind());
   copy->setMesh(tensor.mesh());
+  copy->setPartials(tensor.partials());
   copy->setCircularBuffer(tensor.circularBuffer());
   copy->setBufferPadding(tensor.bufferPadding());
   return copy;

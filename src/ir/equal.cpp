@@ -146,6 +146,7 @@ class ProgramComparison::Pairing {
     if (a.circularBuffer() != b.circularBuffer()) return named("the circular buffers");
     if (a.bufferPadding() != b.bufferPadding()) return named("the paddings of buffers");
     if (!(a.mesh() == b.mesh())) return named("the meshes");
+    if (a.partials() != b.partials()) return named("the partials");
     if (x.contiguity != y.contiguity) return named("the contiguity");
     if (x.stride_order != y.stride_order || x.stride_order_hint != y.stride_order_hint)
       return named("the stride orders");

@@ -97,6 +97,11 @@ class FormWriter {
     tag(tensor.memoryKind());
     field(tensor.mesh().shape);
     field(tensor.mesh().devices);
+    word(static_cast<int64_t>(tensor.partials().size()));
+    for (const Partial& partial : tensor.partials()) {
+      tag(partial.kind);
+      tag(partial.type);
+    }
     word(tensor.circularBuffer() ? 1 : 0);
     if (tensor.circularBuffer()) {
       word(tensor.circularBuffer()->stages);

@@ -27,6 +27,37 @@ bool DeviceMesh::isFilled() const {
   return rest == 1 && !shape.empty();
 }
 
+void TensorView::setPartials(std::vector<Partial> partials) {
+  std::ranges::stable_sort(partials, {}, &Partial::type);
+  partials_ = std::move(partials);
+}
+
+std::string toString(const Partial& partial) {
+  return fmt::format("partial({}, {})", enumName(partial.kind), parallelTypeName(partial.type));
+}
+
+std::string partialProblem(const TensorView& tv) {
+  for (size_t i = 0; i < tv.partials().size(); ++i) {
+    const Partial& partial = tv.partials()[i];
+    const bool is_device = partial.type >= ParallelType::DIDx && partial.type <= ParallelType::DIDz;
+    const size_t from_last = static_cast<size_t>(partial.type) - static_cast<size_t>(ParallelType::DIDx);
+    if (!is_device || from_last >= tv.mesh().shape.size())
+      return fmt::format("it is {}, and its mesh has {} dimension(s); DIDx is the last one, DIDy the one before",
+                         toString(partial), tv.mesh().shape.size());
+    if (i > 0 && tv.partials()[i - 1].type == partial.type)
+      return fmt::format("it is {} and {}: one dimension has one kind of terms", toString(tv.partials()[i - 1]),
+                         toString(partial));
+    if (partial.kind != tv.partials()[0].kind)
+      return fmt::format("it is {} and {}: terms are combined in one way", toString(tv.partials()[0]),
+                         toString(partial));
+    const auto marked = std::ranges::find(tv.loop(), partial.type, &IterDomain::parallelType);
+    if (marked != tv.loop().end())
+      return fmt::format("it is {}, and {} has the parts of that dimension", toString(partial),
+                         describeAxis(tv, **marked));
+  }
+  return "";
+}
+
 IterDomain* TensorView::axis(int64_t i) const {
   const int64_t position = i < 0 ? i + axisCount() : i;
   TK_REQUIRE(position >= 0 && position < axisCount(), Schedule, "axis {} is out of bounds for tensor {} with {} axes",

@@ -8,6 +8,7 @@
 #include "base/export.h"
 #include "ir/iter_domain.h"
 #include "ir/memory_kind.h"
+#include "ir/reduction_kind.h"
 #include "symbolic/val.h"
 
 namespace tokamak {
@@ -53,6 +54,14 @@ struct TOKAMAK_EXPORT DeviceMesh {
   bool operator==(const DeviceMesh&) const = default;
 };
 
+/// Each rank has a term of the tensor. Its value is the reduction of the terms of ranks that differ in one dimension of
+/// its mesh: that of `type` (DIDx, DIDy, DIDz).
+struct Partial {
+  ReductionKind kind = ReductionKind::Sum;
+  ParallelType type = ParallelType::DIDx;
+  bool operator==(const Partial&) const = default;
+};
+
 /// A tensor that is loaded ahead of its use: `stages` buffers in turn, each filled `prefetch` iterations before it is
 /// read.
 struct CircularBuffer {
@@ -96,6 +105,9 @@ class TOKAMAK_EXPORT TensorView final : public Val {
   void setMemoryKind(MemoryKind kind) { memory_kind_ = kind; }
   const DeviceMesh& mesh() const { return mesh_; }
   void setMesh(DeviceMesh mesh) { mesh_ = std::move(mesh); }
+  /// Over which dimensions of its mesh the tensor is partial, in the order of their types; whole tensors have none.
+  const std::vector<Partial>& partials() const { return partials_; }
+  void setPartials(std::vector<Partial> partials);
 
   const std::optional<CircularBuffer>& circularBuffer() const { return circular_buffer_; }
   void setCircularBuffer(std::optional<CircularBuffer> buffer) { circular_buffer_ = buffer; }
@@ -118,6 +130,7 @@ class TOKAMAK_EXPORT TensorView final : public Val {
   MemoryType memory_type_ = MemoryType::Local;
   MemoryKind memory_kind_ = MemoryKind::Device;
   DeviceMesh mesh_;
+  std::vector<Partial> partials_;
   std::optional<CircularBuffer> circular_buffer_;
   std::optional<BufferPadding> buffer_padding_;
 };
@@ -133,6 +146,11 @@ inline const Axes& computedAxes(const TensorView& tv) {
 
 /// The tensor's name, or "T3", or without a label "T?12" with the creation number; for messages.
 TOKAMAK_EXPORT std::string nameOf(const TensorView& tv);
+/// "partial(sum, DIDx)"; in messages and in the text of fusions.
+TOKAMAK_EXPORT std::string toString(const Partial& partial);
+/// What is wrong with the tensor's partials, in words: one over no device axis, or over a dimension that its mesh
+/// lacks, or twice over one, or over one that has parts of an axis, or terms that are combined in two ways; else empty.
+TOKAMAK_EXPORT std::string partialProblem(const TensorView& tv);
 /// "T3: f32[i0, ( i2 * 4 )]"; for messages.
 TOKAMAK_EXPORT std::string toString(const TensorView& tv);
 /// "iStream{i0}": kind, parallel type and extent; for messages.

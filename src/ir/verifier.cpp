@@ -317,6 +317,24 @@ void checkInlinePositions(const Fusion& fusion, const Report& report) {
   }
 }
 
+// --- partial tensors ---
+
+void checkPartials(const Fusion& fusion, const Report& report) {
+  for (const TensorView* tensor : fusion.allTensors())
+    if (const std::string problem = partialProblem(*tensor); !problem.empty())
+      report(fmt::format("{}: {}", toString(*tensor), problem));
+}
+
+void checkWholeInterface(const Fusion& fusion, const Report& report) {
+  const auto check = [&](const TensorView& tensor, std::string_view role) {
+    if (!tensor.partials().empty())
+      report(fmt::format("{} {} is {}; a set of it gives the whole", role, toString(tensor),
+                         toString(tensor.partials()[0])));
+  };
+  for (const TensorView* input : tensorsOf(fusion.inputs())) check(*input, "input");
+  for (const TensorView* output : fusion.outputs()) check(*output, "output");
+}
+
 // --- names and aliases ---
 
 void checkLabels(const Fusion& fusion, const Report& report) {
@@ -404,6 +422,12 @@ constexpr Row kRows[] = {
      "inputs and "
      "tensors that nothing reads share none.",
      Stages::Scheduled, ErrorCode::Schedule, checkInlinePositions},
+    {"partials",
+     "A partial tensor has terms over dimensions of its mesh that have no parts of its axes, each once, all combined "
+     "in one way.",
+     Stages::All, ErrorCode::Schedule, checkPartials},
+    {"whole-interface", "Inputs and outputs of a program are not partial.", Stages::Whole, ErrorCode::Definition,
+     checkWholeInterface},
     {"labels", "No two tensors have the same name T<n>.", Stages::All, ErrorCode::Definition, checkLabels},
     {"aliases", "An aliased output is an output and is written alone into an input tensor of its type and rank.",
      Stages::All, ErrorCode::Definition, checkAliases},

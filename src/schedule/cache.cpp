@@ -29,6 +29,7 @@ TensorView* tensorLike(const TensorView& tensor, const Axes& axes) {
   for (const IterDomain* axis : axes) copies.push_back(copyOf(*axis));
   TensorView* made = tensor.fusion().tensor(tensor.dtype(), std::move(copies));
   made->setMesh(tensor.mesh());
+  made->setPartials(tensor.partials());
   return made;
 }
 

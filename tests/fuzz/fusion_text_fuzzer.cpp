@@ -84,6 +84,7 @@ constexpr const char* kPieces[] = {"T0",
                                    "dtype=i64",
                                    "function.where(true, 1, 2)",
                                    "mesh(0)",
+                                   "partial(sum, DIDx)",
                                    "symbol q: i64"};
 
 std::vector<std::string>& validPrograms() {

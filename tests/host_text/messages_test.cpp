@@ -118,6 +118,20 @@ StartCoalescing
 }
 )",
      "a:1:52: all rows of a mesh must be equally deep"},
+    {"APartialCombinedByNoReduction",
+     R"(%HostIrContainer { (T0_g_float[] (DeviceMesh{0 1}) (Partial{mean DIDx})) -> () :
+}
+)",
+     "a:1:61: unexpected 'mean'; expected how the terms are combined: sum, prod, max or min"},
+    {"APartialOverThreads", R"(%HostIrContainer { (T0_g_float[] (DeviceMesh{0 1}) (Partial{sum TIDx})) -> () :
+}
+)",
+     "a:1:65: unexpected 'TIDx'; expected a device axis: DIDx, DIDy or DIDz"},
+    {"ATensorWithOtherTerms", R"(%HostIrContainer { (T0_g_float[]) -> () :
+  DEALLOCATE(buffer=T0_g_float[] (Partial{sum DIDx}))
+} // %HostIrContainer
+)",
+     "a:2:21: T0 was 'T0_g_float[]' before; all mentions of a tensor must agree"},
     {"ATensorWrittenDifferently", R"(%HostIrContainer { (T0_g_float[iS0{i0}]) -> () :
   DEALLOCATE(buffer=T0_g_double[iS0{i0}])
 } // %HostIrContainer

@@ -503,6 +503,7 @@ TEST(HostTextRoundTrip, Communications) {
   TensorView* y = b.tensor({b.n});
   x->setMesh({.shape = {2, 2}, .devices = {0, 1, 2, 3}});
   y->setMesh({.shape = {1, 2, 1}, .devices = {4, 5}});
+  y->setPartials({{ReductionKind::Max, ParallelType::DIDy}, {ReductionKind::Max, ParallelType::DIDx}});
   int64_t number = 7;
   for (int type = 0; type <= static_cast<int>(CommunicationType::AllToAll); ++type) {
     b.add(Communication{
@@ -528,7 +529,7 @@ TEST(HostTextRoundTrip, Communications) {
   b.add(Wait{.communication = 8});
   const std::string text = printHostProgram(b.program);
   EXPECT_NE(text.find("T0_g_float[iS0{i0}] (DeviceMesh{{0 1} {2 3}})"), std::string::npos) << text;
-  EXPECT_NE(text.find("(DeviceMesh{{{4} {5}}})"), std::string::npos) << text;
+  EXPECT_NE(text.find("(DeviceMesh{{{4} {5}}}) (Partial{max DIDx}) (Partial{max DIDy})"), std::string::npos) << text;
   EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, axis=0, parts=(i0, 2, 0), input="),
             std::string::npos)
       << text;

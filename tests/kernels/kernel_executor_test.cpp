@@ -247,6 +247,14 @@ TEST(StructuralForm, KnowsNoNames) {
            "fusion f(T0: f32[i0, 64], T1: f32[64]) -> T9 { T9 = sum(mul(T0, T1), axes=[1]) }",
            "fusion f(T0: f64[i0, i2], T1: f64[i2]) -> T9 { T9 = sum(mul(T0, T1), axes=[1]) }",
            "fusion f(T1: f32[i2], T0: f32[i0, i2]) -> T9 { T9 = sum(mul(T0, T1), axes=[1]) }",
+           "fusion f(T0: f32[i0, i2], T1: f32[i2]) -> T9 { T8: f32[i0, i2] mesh(0) = mul(T0, T1) T9 = sum(T8, "
+           "axes=[1]) }",
+           "fusion f(T0: f32[i0, i2], T1: f32[i2]) -> T9 { T8: f32[i0, i2] mesh(0) partial(sum, DIDx) = mul(T0, T1) T9 "
+           "= "
+           "sum(T8, axes=[1]) }",
+           "fusion f(T0: f32[i0, i2], T1: f32[i2]) -> T9 { T8: f32[i0, i2] mesh(0) partial(max, DIDx) = mul(T0, T1) T9 "
+           "= "
+           "sum(T8, axes=[1]) }",
            "fusion f(T0: f32[i0, i2], T1: f32[i2]) -> T9 { T9 = sum(mul(T0, T1), [1]) } schedule { split(T9, 0, 4) }",
        })
     EXPECT_THAT(wordsOf(other), Not(words)) << other;

@@ -175,6 +175,18 @@ const std::vector<Mutant> kMutants = {
     {"shapes", "a copy of another rank", [](Sample& s) { s.push(LoadStoreOp{.out = s.row(), .in = s.in}); }},
     {"shapes", "a cast of another type",
      [](Sample& s) { s.push(CastOp{.out = s.matrix(), .in = s.in, .dtype = DataType::F64}); }},
+    {"partials", "terms over a mesh that is not there",
+     [](Sample& s) { s.posted->setPartials({{ReductionKind::Sum, ParallelType::DIDx}}); }},
+    {"partials", "a partial input",
+     [](Sample& s) {
+       s.in->setMesh({.shape = {2}, .devices = {0, 1}});
+       s.in->setPartials({{ReductionKind::Sum, ParallelType::DIDx}});
+     }},
+    {"partials", "a partial output",
+     [](Sample& s) {
+       s.program.outputs()[0]->setMesh({.shape = {2}, .devices = {0, 1}});
+       s.program.outputs()[0]->setPartials({{ReductionKind::Sum, ParallelType::DIDx}});
+     }},
     {"segments", "a sub-fusion whose copy has another rank",
      [](Sample& s) {
        auto& unit = const_cast<Fusion&>(*M::op<PostOnStream>(s.post).segment->fusion);

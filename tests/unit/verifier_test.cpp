@@ -50,6 +50,12 @@ struct Sample {
     return asTensor(fusion.appendOp(std::move(op))->output(0));
   }
 
+  // Of T2, over a mesh of two dimensions.
+  void makePartial(std::vector<Partial> partials) {
+    sum->setMesh({.shape = {2, 2}, .devices = {0, 1, 2, 3}});
+    sum->setPartials(std::move(partials));
+  }
+
   // Splits axis 0 of T2 by 4 and merges the inner part with axis 1.
   void schedule() {
     TensorDomain& domain = sum->mutableDomain();
@@ -145,6 +151,34 @@ const std::vector<Mutant> kMutants = {
     {"parallel-types-once", "two axes of one device dimension",
      [](Sample& s) {
        for (IterDomain* axis : s.in->loop()) axis->parallelize(ParallelType::DIDx);
+     }},
+    {"partials", "terms over a mesh that is not there",
+     [](Sample& s) { s.sum->setPartials({{.kind = ReductionKind::Sum, .type = ParallelType::DIDx}}); }},
+    {"partials", "terms over a dimension that the mesh lacks",
+     [](Sample& s) { s.makePartial({{ReductionKind::Sum, ParallelType::DIDz}}); }},
+    {"partials", "terms over threads", [](Sample& s) { s.makePartial({{ReductionKind::Sum, ParallelType::TIDx}}); }},
+    {"partials", "terms twice over one dimension",
+     [](Sample& s) {
+       s.makePartial({{ReductionKind::Sum, ParallelType::DIDx}, {ReductionKind::Sum, ParallelType::DIDx}});
+     }},
+    {"partials", "terms that are combined in two ways",
+     [](Sample& s) {
+       s.makePartial({{ReductionKind::Sum, ParallelType::DIDx}, {ReductionKind::Max, ParallelType::DIDy}});
+     }},
+    {"partials", "terms over a dimension that has parts of an axis",
+     [](Sample& s) {
+       s.sum->axis(0)->parallelize(ParallelType::DIDx);
+       s.makePartial({{ReductionKind::Sum, ParallelType::DIDx}});
+     }},
+    {"whole-interface", "a partial input",
+     [](Sample& s) {
+       s.in->setMesh({.shape = {2}, .devices = {0, 1}});
+       s.in->setPartials({{ReductionKind::Sum, ParallelType::DIDx}});
+     }},
+    {"whole-interface", "a partial output",
+     [](Sample& s) {
+       s.largest->setMesh({.shape = {2}, .devices = {0, 1}});
+       s.largest->setPartials({{ReductionKind::Max, ParallelType::DIDx}});
      }},
     {"labels", "a name of two tensors", [](Sample& s) { s.copy->setLabel(s.in->label()); }},
     {"aliases", "an aliased tensor that is no output",

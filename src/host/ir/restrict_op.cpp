@@ -102,6 +102,7 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
   slice->setMemoryType(MemoryType::Local);
   slice->setMemoryKind(tensor.memoryKind());
   slice->setMesh(tensor.mesh());
+  slice->setPartials(tensor.partials());
   return slice;
 }
 

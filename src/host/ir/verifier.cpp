@@ -245,6 +245,18 @@ void checkShapes(const HostIrContainer& program, const Report& report) {
   });
 }
 
+void checkPartials(const HostIrContainer& program, const Report& report) {
+  for (const TensorView* tensor : program.allTensors())
+    if (const std::string problem = partialProblem(*tensor); !problem.empty())
+      report(fmt::format("{}: {}", toString(*tensor), problem));
+  const auto check = [&](const TensorView& tensor, std::string_view role) {
+    if (!tensor.partials().empty())
+      report(fmt::format("{} {} is {}", role, toString(tensor), toString(tensor.partials()[0])));
+  };
+  for (const TensorView* input : tensorsOf(program.inputs())) check(*input, "input");
+  for (const TensorView* output : program.outputs()) check(*output, "output");
+}
+
 // Whether what is given may stand for what is expected.
 bool isLike(Val* a, Val* b) {
   return a->kind() == b->kind() && a->dtype() == b->dtype() &&
@@ -438,6 +450,10 @@ constexpr LegalityRow kLegalityRows[] = {
      checkDemands},
     {"shapes", "A result of an op has the type, and as many axes and reductions, as the op's type rule gives.",
      checkShapes},
+    {"partials",
+     "Terms of a partial tensor are over dimensions of its mesh that have no parts of its axes; inputs and outputs are "
+     "not partial.",
+     checkPartials},
     {"segments",
      "A PostOnStream has a legal sub-fusion, and operands and results as its sub-fusion has inputs and outputs.",
      checkSegments},

@@ -124,6 +124,8 @@ class TypeParser {
     } else if (tokens_.accept("mesh")) {
       requireFirst(token, type_.mesh);
       type_.mesh = mesh();
+    } else if (tokens_.accept("partial")) {
+      type_.partials.push_back(partial());
     } else if (tokens_.accept(kContiguityMark)) {
       requireFirst(token, type_.contiguity);
       type_.contiguity = contiguity();
@@ -200,6 +202,21 @@ class TypeParser {
     return mesh;
   }
 
+  // "(sum, DIDx)".
+  Partial partial() {
+    tokens_.expect("(");
+    const auto kind = enumFromName<ReductionKind>(tokens_.peek().text);
+    if (!kind) tokens_.failExpected("how the terms are combined: sum, prod, max or min");
+    tokens_.next();
+    tokens_.expect(",");
+    const auto type = parallelTypeFromName(tokens_.peek().text);
+    if (!type || *type < ParallelType::DIDx || *type > ParallelType::DIDz)
+      tokens_.failExpected("a device axis: DIDx, DIDy or DIDz");
+    tokens_.next();
+    tokens_.expect(")");
+    return {.kind = *kind, .type = *type};
+  }
+
   TokenStream& tokens_;
   ScalarParser& scalars_;
   WrittenType type_;
@@ -262,6 +279,7 @@ void applyMarks(const TokenStream& tokens, TensorView& tensor, const WrittenType
   if (type.memory_kind) tensor.setMemoryKind(*type.memory_kind);
   if (type.memory_type) tensor.setMemoryType(*type.memory_type);
   if (type.mesh) tensor.setMesh(*type.mesh);
+  if (!type.partials.empty()) tensor.setPartials(type.partials);
 }
 
 void markStrided(const TokenStream& tokens, TensorView& tensor, const IterDomain& axis, const WrittenAxis& written) {
@@ -413,7 +431,9 @@ std::string marksText(const TensorView& tensor) {
   if (tensor.memoryKind() != MemoryKind::Device) text += fmt::format(" in {}", memoryKindName(tensor.memoryKind()));
   if (tensor.memoryType() != MemoryType::Local)
     text += fmt::format(" as {}", kMemoryTypeWords[static_cast<size_t>(tensor.memoryType())]);
-  return text + meshText(tensor.mesh());
+  text += meshText(tensor.mesh());
+  for (const Partial& partial : tensor.partials()) text += " " + toString(partial);
+  return text;
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct WrittenType {
   std::optional<MemoryKind> memory_kind;
   std::optional<MemoryType> memory_type;
   std::optional<DeviceMesh> mesh;
+  std::vector<Partial> partials;
   size_t offset = 0;
 };
 

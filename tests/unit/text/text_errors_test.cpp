@@ -133,6 +133,16 @@ const WrongText kWrongTexts[] = {
      "[parse] t.fusion:1:33: unexpected 'yes'; expected true, false or none\n"
      "fusion f(T0: f32[i0] contiguity(yes)) -> T0 {}\n"
      "                                ^"},
+    {"a partial that is combined by no reduction",
+     "fusion f(T0: f32[i0] mesh(0, 1) partial(mean, DIDx)) -> T0 {}",
+     "[parse] t.fusion:1:41: unexpected 'mean'; expected how the terms are combined: sum, prod, max or min\n"
+     "fusion f(T0: f32[i0] mesh(0, 1) partial(mean, DIDx)) -> T0 {}\n"
+     "                                        ^"},
+    {"a partial over threads",
+     "fusion f(T0: f32[i0] mesh(0, 1) partial(sum, TIDx)) -> T0 {}",
+     "[parse] t.fusion:1:46: unexpected 'TIDx'; expected a device axis: DIDx, DIDy or DIDz\n"
+     "fusion f(T0: f32[i0] mesh(0, 1) partial(sum, TIDx)) -> T0 {}\n"
+     "                                             ^"},
     {"a mesh of unequal rows",
      "fusion f(T0: f32[i0] mesh((0, 1), (2))) -> T0 {}",
      "[parse] t.fusion:1:37: all rows of a mesh must be equally long\n"

@@ -75,6 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
         "-> T0 {\n}\n",
         "fusion f(T0: f32[i0] mesh(0, 1), T1: f32[i0] mesh((0, 1), (2, 3)), T2: f32[i0] strided in host mesh(7)) -> "
         "T0 {\n}\n",
+        "fusion f(T0: f32[i0] mesh((0, 1), (2, 3))) -> T2 {\n  T1: f32[r{i0}] mesh((0, 1), (2, 3)) partial(max, DIDx) "
+        "partial(max, DIDy) = max(T0, axes=[0])\n  T2: f32[] mesh((0, 1), (2, 3)) = set(T1)\n}\n",
         // outputs
         "fusion f(T0: f32[i0], T1: f32[i0]) -> (T2 aliases T0, T3 aliases T1 hidden, T2) {\n  T2: f32[i0] = neg(T0)\n  "
         "T3: f32[i0] = exp(T1)\n}\n",
@@ -314,6 +316,11 @@ TEST(FusionText, TheFirstDifferenceIsNamed) {
             "input 0: the contiguity of T0: f32[i0, i2] and T0: f32[i0, i2] strided");
   EXPECT_EQ(difference(text, body("T1: f32[i0, i2]", "T9: f32[i0, i2] = exp(T1)")),
             "input 0: the names of T0: f32[i0, i2] and T1: f32[i0, i2]");
+  EXPECT_EQ(
+      difference(
+          body(kTwo, "T8: f32[i0, i2] mesh(0) partial(sum, DIDx) = exp(T0)\n  T9: f32[i0, i2] mesh(0) = set(T8)"),
+          body(kTwo, "T8: f32[i0, i2] mesh(0) = exp(T0)\n  T9: f32[i0, i2] mesh(0) = set(T8)")),
+      "statement 0: exp: out: the partials of T8: f32[i0, i2] mesh(0) partial(sum, DIDx) and T8: f32[i0, i2] mesh(0)");
   EXPECT_EQ(difference(text, body(kTwo, "T9: f32[i0, i2] = exp(T0)\n  T3: f32[i0, i2] = exp(T0)")),
             "1 and 2 statements");
   EXPECT_EQ(difference(text, body(kTwo + ", s: f32", "T9: f32[i0, i2] = exp(T0)")), "1 and 2 inputs");

@@ -224,7 +224,8 @@ DataType symbolTypeFromName(std::string_view name) {
 }
 
 bool isProgramSymbolName(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kWords = {"none", "true", "false", "Stream", "Set", "ex", "DeviceMesh"};
+  constexpr std::array<std::string_view, 8> kWords = {"none", "true", "false",      "Stream",
+                                                      "Set",  "ex",   "DeviceMesh", "Partial"};
   if (name.empty() || !isLetter(name[0])) return false;
   if (!std::ranges::all_of(name, [](char c) { return isLetter(c) || isDigit(c); })) return false;
   if (name[0] == 'T' && name.size() > 1 && isDigit(name[1])) return false;

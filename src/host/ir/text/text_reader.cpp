@@ -251,21 +251,44 @@ DeviceMesh TextReader::mesh() {
   return mesh;
 }
 
+// "(Partial{sum DIDx})", one behind the other.
+std::vector<Partial> TextReader::partials() {
+  std::vector<Partial> list;
+  while (tokens_->at("(") && tokens_->peek(1).is("Partial")) {
+    tokens_->next();
+    tokens_->next();
+    tokens_->expect("{");
+    const auto kind = enumFromName<ReductionKind>(tokens_->peek().text);
+    if (!kind) tokens_->failExpected("how the terms are combined: sum, prod, max or min");
+    tokens_->next();
+    const auto type = parallelTypeFromName(tokens_->peek().text);
+    if (!type || *type < ParallelType::DIDx || *type > ParallelType::DIDz)
+      tokens_->failExpected("a device axis: DIDx, DIDy or DIDz");
+    tokens_->next();
+    tokens_->expect("}");
+    tokens_->expect(")");
+    list.push_back({.kind = *kind, .type = *type});
+  }
+  return list;
+}
+
 TensorView* TextReader::tensor() {
   const Token& start = tokens_->peek();
   const TensorName name = tensorName();
   if (!tokens_->at("[")) tokens_->failExpected(fmt::format("'[' and the axes of T{}", name.number));
   Axes loop = axes();
   DeviceMesh devices = mesh();
+  std::vector<Partial> terms = partials();
   const auto known = tensors_.find(name.number);
   if (known == tensors_.end()) {
     TensorView* made = makeTensor(name, std::move(loop), std::move(devices));
+    made->setPartials(std::move(terms));
     tensors_[name.number] = {made, textSince(start.offset)};
     return made;
   }
   const TensorView& have = *known->second.part;
-  const bool is_same =
-      have.memoryType() == name.memory && have.dtype() == name.dtype && have.loop() == loop && have.mesh() == devices;
+  const bool is_same = have.memoryType() == name.memory && have.dtype() == name.dtype && have.loop() == loop &&
+                       have.mesh() == devices && have.partials() == terms;
   if (!is_same) {
     tokens_->fail(start, fmt::format("T{} was '{}' before; all mentions of a tensor must agree", name.number,
                                      known->second.text));

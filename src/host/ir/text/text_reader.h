@@ -100,6 +100,7 @@ class TextReader {
   TensorName tensorName();
   DeviceMesh mesh();
   void meshRow(DeviceMesh& mesh, size_t dimension);
+  std::vector<Partial> partials();
   TensorView* makeTensor(const TensorName& name, Axes loop, DeviceMesh mesh);
   std::string_view textSince(size_t offset) const;
   size_t endOffset() const;  // of the last token taken

@@ -67,6 +67,8 @@ const std::string& TextWriter::tensor(const TensorView& tensor) {
   found->second = fmt::format("T{}_{}_{}{}", names_->tensor(tensor), memoryTypeLetter(tensor.memoryType()),
                               dumpName(tensor.dtype()), axes(tensor.loop()));
   if (!tensor.mesh().empty()) found->second += fmt::format(" (DeviceMesh{})", meshText(tensor.mesh()));
+  for (const Partial& partial : tensor.partials())
+    found->second += fmt::format(" (Partial{{{} {}}})", enumName(partial.kind), parallelTypeName(partial.type));
   return found->second;
 }
 

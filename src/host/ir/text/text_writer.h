@@ -22,7 +22,7 @@ class TextWriter {
   std::string axis(const IterDomain* axis) const;
   /// "[iS0{i0}, iS1{i2}]".
   std::string axes(const Axes& axes) const;
-  /// "T0_g_float[iS0{i0}]", with a mesh " (DeviceMesh{0 1})".
+  /// "T0_g_float[iS0{i0}]", with a mesh " (DeviceMesh{0 1})", of a partial one " (Partial{sum DIDx})" behind it.
   const std::string& tensor(const TensorView& tensor);
   /// "Stream 0", "Stream ( StreamIdx % numberOfStreams )", "Stream default".
   std::string stream(const StreamVal& stream) const;

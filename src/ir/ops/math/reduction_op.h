@@ -1,16 +1,11 @@
 // ReductionOp: sum, prod, max, min over axes.
 #pragma once
 
-#include "ir/describe.h"
+#include "ir/reduction_kind.h"
 #include "ir/shape_rule.h"
 
 namespace tokamak {
 
-enum class ReductionKind : uint8_t { Sum, Prod, Max, Min };
-template <>
-struct EnumNames<ReductionKind> {
-  static constexpr std::string_view names[] = {"sum", "prod", "max", "min"};
-};
 /// The name in host program dumps: add mul max min.
 std::string_view reductionDumpName(ReductionKind kind);
 /// The value a reduction over no elements gives: 0, 1, and the lowest and highest value of the type (infinite if it can
