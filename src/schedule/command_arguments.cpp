@@ -7,6 +7,7 @@
 #include "base/require.h"
 #include "base/text.h"
 #include "ir/fusion.h"
+#include "ir/text/mesh_text.h"
 
 namespace tokamak {
 
@@ -74,6 +75,19 @@ std::vector<ParallelType> CommandArguments::parallelTypes(size_t i) const {
     start = end + 1;
   }
   return types;
+}
+
+DeviceMesh CommandArguments::mesh(size_t i) const {
+  if (const auto* ranks = std::get_if<std::vector<int64_t>>(&values_[i]))
+    return {.shape = {std::ssize(*ranks)}, .devices = *ranks};
+  const std::string words = text(i);
+  TokenStream tokens(words, "the mesh");
+  TK_REQUIRE(tokens.accept(kMeshWord) && tokens.at("("), Schedule,
+             "{}: '{}'{} must be a mesh, such as mesh(0, 1) or mesh((0, 1), (2, 3)); got {}", command_,
+             parameters_[i].name, subject(), words);
+  DeviceMesh mesh = parseMesh(tokens);
+  if (!tokens.atEnd()) tokens.failExpected("the end of the mesh");
+  return mesh;
 }
 
 size_t CommandArguments::oneOf(size_t i, std::span<const std::string_view> names) const {

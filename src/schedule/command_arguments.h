@@ -29,6 +29,8 @@ class CommandArguments {
   ParallelType parallelType(size_t i) const;
   /// One type, or several in one text: "BIDx, TIDx"; empty if left out.
   std::vector<ParallelType> parallelTypes(size_t i) const;
+  /// mesh((0, 1), (2, 3)), or a list of ranks, which is one row.
+  DeviceMesh mesh(size_t i) const;
   /// The index of the argument in `names`.
   size_t oneOf(size_t i, std::span<const std::string_view> names) const;
 

@@ -15,6 +15,7 @@
 #include "schedule/memory.h"
 #include "schedule/propagate.h"
 #include "schedule/rfactor.h"
+#include "schedule/set_device_mesh.h"
 #include "schedule/transform_like.h"
 #include "schedule/transforms.h"
 
@@ -109,6 +110,9 @@ const std::vector<Command>& commands() {
       {"set_memory_type", {required("tensor"), required("type")}, only<[](const Arguments& a) {
          set_memory_type(a.tensor(), static_cast<MemoryType>(a.oneOf(1, kMemoryTypes)));
        }>},
+      {"set_device_mesh",
+       {required("tensor"), required("mesh")},
+       only<[](const Arguments& a) { set_device_mesh(a.tensor(), a.mesh(1)); }>},
       {"set_allocation",
        {required("tensor"), required("axes")},
        only<[](const Arguments& a) { set_allocation(a.tensor(), a.integers(1)); }>},

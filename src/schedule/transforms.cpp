@@ -17,6 +17,7 @@
 #include "schedule/inline.h"
 #include "schedule/loop_steps.h"
 #include "schedule/schedule_checks.h"
+#include "schedule/set_device_mesh.h"
 #include "schedule/shared_loops.h"
 
 namespace tokamak {
@@ -231,6 +232,7 @@ std::string markProblem(TensorView& tensor, const IterDomain& axis, ParallelType
   if (!mayBeShared(type) && position < sharedLoopCount(tensor))
     return problem("as other tensors share this loop; mark first, inline then");
   if (const std::string why = sharedTypeProblem(&tensor, position, type); !why.empty()) return problem("as " + why);
+  if (std::string why = shardProblem(tensor, axis, type); !why.empty()) return why;
   const bool wants_constant = type == ParallelType::Vectorize || type == ParallelType::Unroll;
   if (wants_constant && !axis.visibleExtent()->isConstant())
     return problem("which takes a constant extent; split it by a number first");

@@ -37,7 +37,7 @@ TOKAMAK_EXPORT void swizzle(TensorView* tensor, int64_t axis_x, int64_t axis_y, 
 
 /// Marks the axis. One axis of a tensor may have a given device, block or thread dimension. Vectorize: the innermost
 /// axis, of constant extent; Unroll: axes of constant extent; Bulk: copies. Vectorize, Group, Mma and Bulk: no shared
-/// loop. Lowering checks the rest.
+/// loop. DIDx, DIDy, DIDz: of a tensor with a mesh, what analysis/shards.h takes. Lowering checks the rest.
 TOKAMAK_EXPORT void parallelize(TensorView* tensor, int64_t axis, ParallelType type);
 
 }  // namespace tokamak

@@ -6,4 +6,5 @@
 #include "schedule/memory.h"
 #include "schedule/propagate.h"
 #include "schedule/rfactor.h"
+#include "schedule/set_device_mesh.h"
 #include "schedule/transforms.h"

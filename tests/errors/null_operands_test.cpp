@@ -23,6 +23,7 @@
 #include "schedule/memory.h"
 #include "schedule/propagate.h"
 #include "schedule/rfactor.h"
+#include "schedule/set_device_mesh.h"
 #include "schedule/transform_like.h"
 #include "schedule/transforms.h"
 
@@ -174,10 +175,11 @@ TEST_F(NullOperands, OfScheduleCommandsAreRefused) {
   refuses("pad_buffer", CALL(pad_buffer), t, int64_t{0}, int64_t{1});
   refuses("set_allocation", CALL(set_allocation), t, Axis{0});
   refuses("set_allocation_as_loop", CALL(set_allocation_as_loop), t);
+  refuses("set_device_mesh", CALL(set_device_mesh), t, DeviceMesh{.shape = {1}, .devices = {0}});
   refuses("set_memory_type", CALL(set_memory_type), t, MemoryType::Shared);
   refuses("propagate", CALL(propagate), t);
   refuses("rfactor", CALL(rfactor), t, Axis{0});
-  EXPECT_EQ(calls_, 18);
+  EXPECT_EQ(calls_, 19);
   TensorView* const none = nullptr;
   TensorView* const list[] = {t, none};
   EXPECT_EQ(errorOf([&] { transform_like(none); }).code(), ErrorCode::Definition);

@@ -6,6 +6,7 @@
 
 #include "ir/text/expression_parser.h"
 #include "ir/text/foreign_names.h"
+#include "ir/text/mesh_text.h"
 #include "ir/text/names.h"
 #include "ir/text/refused_statements.h"
 
@@ -120,6 +121,10 @@ FieldValue ArgumentParser::value(bool takes_bare_name) {
     tokens_.failExpected("an argument: a tensor, a scalar, a list, a call or a name");
   }
   if (tokens_.accept("none")) return std::monostate{};
+  if (takes_bare_name && token.is(kMeshWord) && tokens_.peek(1).is("(")) {
+    tokens_.next();
+    return printMesh(parseMesh(tokens_));
+  }
   if (atOperand()) return parseExpression();
   if (const auto type = dataTypeFromName(token.text)) {
     tokens_.next();

@@ -15,7 +15,8 @@ namespace tokamak {
 /// An argument as written; without a name it is positional. Forms of its value:
 ///   a tensor                        Val*                  none                           std::monostate
 ///   4  -1  0xff                     int64_t               0.5  -inf  nan                 double
-///   true  false                     bool                  "text" and a bare name         std::string
+///   true  false                     bool                  "text", a bare name and, of a  std::string
+///                                                         command, mesh(0, 1)
 ///   f32 and the other types         DataType              a scalar in any other form,    Scalar*
 ///   [4, -1]  and []                 std::vector<int64_t>  also a number with a type
 ///   [true, false]                   std::vector<bool>     (0.5_f32)

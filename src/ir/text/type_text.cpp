@@ -9,6 +9,7 @@
 #include "ir/expr.h"
 #include "ir/fusion.h"
 #include "ir/text/foreign_names.h"
+#include "ir/text/mesh_text.h"
 
 namespace tokamak {
 
@@ -121,9 +122,9 @@ class TypeParser {
       if (word == kMemoryTypeWords.end()) tokens_.failExpected("a type of memory: local, shared, global or tensor");
       type_.memory_type = static_cast<MemoryType>(word - kMemoryTypeWords.begin());
       tokens_.next();
-    } else if (tokens_.accept("mesh")) {
+    } else if (tokens_.accept(kMeshWord)) {
       requireFirst(token, type_.mesh);
-      type_.mesh = mesh();
+      type_.mesh = parseMesh(tokens_);
     } else if (tokens_.accept("partial")) {
       type_.partials.push_back(partial());
     } else if (tokens_.accept(kContiguityMark)) {
@@ -169,37 +170,6 @@ class TypeParser {
     }
     tokens_.next();
     return list;
-  }
-
-  // "(0, 1)", of two dimensions "((0, 1), (2, 3))".
-  void meshRow(DeviceMesh& mesh, size_t dimension) {
-    constexpr size_t kMostDimensions = 8;
-    const Token& open = tokens_.expect("(");
-    if (dimension >= kMostDimensions) tokens_.fail(open, "a mesh has at most 8 dimensions");
-    const bool is_row = !tokens_.at("(");
-    // The first device's row tells how deep the rows are.
-    const bool is_like_first = mesh.devices.empty() || is_row == (dimension + 1 == mesh.shape.size());
-    if (!is_like_first) tokens_.fail(open, "all rows of a mesh must be equally deep");
-    int64_t count = 0;
-    do {
-      if (is_row)
-        mesh.devices.push_back(tokens_.expectInteger("the number of a device"));
-      else
-        meshRow(mesh, dimension + 1);
-      ++count;
-    } while (tokens_.accept(","));
-    if (!tokens_.at(")")) tokens_.failExpected("',' or ')'");
-    const Token& close = tokens_.next();
-    if (mesh.shape.size() <= dimension) mesh.shape.resize(dimension + 1, -1);
-    int64_t& extent = mesh.shape[dimension];
-    if (extent >= 0 && extent != count) tokens_.fail(close, "all rows of a mesh must be equally long");
-    extent = count;
-  }
-
-  DeviceMesh mesh() {
-    DeviceMesh mesh;
-    meshRow(mesh, 0);
-    return mesh;
   }
 
   // "(sum, DIDx)".
@@ -378,22 +348,6 @@ std::string allocationText(const TensorDomain& domain) {
   return orderText(kAllocationMark, order);
 }
 
-// The devices of a dimension and of those inside of it, from the one of number `next` on.
-std::string meshRow(const DeviceMesh& mesh, size_t dimension, size_t& next) {
-  std::vector<std::string> parts;
-  for (int64_t i = 0; i < mesh.shape[dimension]; ++i) {
-    const bool is_last = dimension + 1 == mesh.shape.size();
-    parts.push_back(is_last ? fmt::to_string(mesh.devices[next++]) : meshRow(mesh, dimension + 1, next));
-  }
-  return fmt::format("({})", joined(parts));
-}
-
-std::string meshText(const DeviceMesh& mesh) {
-  if (mesh.empty()) return "";
-  size_t next = 0;
-  return fmt::format(" mesh{}", mesh.isFilled() ? meshRow(mesh, 0, next) : fmt::format("({})", joined(mesh.devices)));
-}
-
 }  // namespace
 
 WrittenType parseTensorType(TokenStream& tokens, ScalarParser& scalars) { return TypeParser(tokens, scalars).parse(); }
@@ -431,7 +385,7 @@ std::string marksText(const TensorView& tensor) {
   if (tensor.memoryKind() != MemoryKind::Device) text += fmt::format(" in {}", memoryKindName(tensor.memoryKind()));
   if (tensor.memoryType() != MemoryType::Local)
     text += fmt::format(" as {}", kMemoryTypeWords[static_cast<size_t>(tensor.memoryType())]);
-  text += meshText(tensor.mesh());
+  if (!tensor.mesh().empty()) text += ' ' + printMesh(tensor.mesh());
   for (const Partial& partial : tensor.partials()) text += " " + toString(partial);
   return text;
 }
