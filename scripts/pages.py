@@ -34,7 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LESSONS = ROOT / "docs" / "lessons"
 PROGRAMS = ROOT / "build" / "release" / "examples" / "lessons"
 ALL = [*sorted(LESSONS.glob("*.md")), ROOT / "README.md",
-       *(ROOT / "docs" / page for page in ("command_line.md", "exported_programs.md", "text.md")),
+       *(ROOT / "docs" / page for page in ("command_line.md", "devices.md", "exported_programs.md", "text.md")),
        *(ROOT / "docs" / "site" / page for page in ("errors.md", "host_programs.md", "looking_inside.md"))]
 FENCE = re.compile(r"^```(\S+)(?: (\S+))?$")
 NUMBER = r"[-+.0-9e]+"

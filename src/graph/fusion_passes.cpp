@@ -14,6 +14,7 @@
 #include "graph/fold_ranges.h"
 #include "graph/infer_stride_order.h"
 #include "graph/merge_equal.h"
+#include "graph/propagate_shardings.h"
 #include "graph/remove_dead.h"
 #include "graph/two_stage_outer_reduction.h"
 #include "graph/unify_extents.h"
@@ -36,6 +37,8 @@ constexpr FusionPass kPasses[] = {
      [](const Fusion& fusion) { return twoStageOuterReduction(fusion, twoStagePartsOfGpu(132)); }, false},
     {"infer-stride-order", "Gives outputs the stride order of the inputs that they follow, as a hint.",
      inferStrideOrder, false},
+    {"propagate-shardings", "Gives tensors without a mesh the meshes and device axes of their neighbours.",
+     propagateShardings, false, explainShardings},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "ir/fusion.h"
@@ -14,6 +15,9 @@ struct FusionPass {
   std::string_view sentence;  ///< what it does
   std::unique_ptr<Fusion> (*run)(const Fusion&);
   bool simplifies = true;  ///< makes fewer and smaller ops, on any device
+  /// Of a pass that only gives schedule commands: the fusion's text with these commands at the end of its schedule, and
+  /// why each was given. It reads back as what the pass gives. Else null.
+  std::string (*explain)(const Fusion&) = nullptr;
 };
 
 /// In the best order.

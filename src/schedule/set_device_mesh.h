@@ -8,8 +8,8 @@
 
 namespace tokamak {
 
-/// Spreads the tensor over the ranks of the mesh. Each of them has all of it, but for axes that are marked DIDx, DIDy or
-/// DIDz: of these it has a part, and memory for that part alone (docs/devices.md). Another mesh is replaced.
+/// Spreads the tensor over the ranks of the mesh. Each of them has all of it, but for axes that are marked DIDx, DIDy
+/// or DIDz: of these it has a part, and memory for that part alone (docs/devices.md). Another mesh is replaced.
 /// Errors: Schedule, and nothing changes, for a mesh that names no rank, one twice or a negative one, and for device
 /// axes of the tensor that do not fit it.
 TOKAMAK_EXPORT void set_device_mesh(TensorView* tensor, DeviceMesh mesh);

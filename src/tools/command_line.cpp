@@ -98,6 +98,8 @@ void addOpt(CLI::App& app, OptOptions& options) {
   opt->add_option("--dump-after", options.dump_after, "also print after these passes")->type_name("all|changed|PASS");
   opt->add_flag("--list-passes", options.list_passes, "print the passes there are");
   opt->add_flag("--verify-each", options.verify_each, "verify before the first and after each pass");
+  opt->add_flag("--explain", options.explain,
+                "print the program as it was before the last pass, with the schedule commands that it gives, and why");
 }
 
 void addBench(CLI::App& app, BenchOptions& options) {

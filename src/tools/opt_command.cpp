@@ -91,10 +91,26 @@ void listPasses() {
   for (const KernelPass& pass : kernelPasses()) fmt::print("{:<24} {}\n", pass.name, pass.sentence);
 }
 
+// The pass that tells its reasons. Errors: Usage if there is no last one, or it has none.
+const FusionPass& passToExplain(const std::vector<std::string>& passes) {
+  const auto found =
+      passes.empty() ? fusionPasses().end() : std::ranges::find(fusionPasses(), passes.back(), &FusionPass::name);
+  TK_REQUIRE(found != fusionPasses().end() && found->explain != nullptr, Usage,
+             "--explain: it is for a last pass that gives schedule commands, such as propagate-shardings; {} none",
+             passes.empty() ? "--passes has" : passes.back() + " gives");
+  return *found;
+}
+
 void applyPasses(ProgramFile& file, const OptOptions& options) {
+  const std::vector<std::string> passes = splitList(options.passes);
+  const FusionPass* explained = options.explain ? &passToExplain(passes) : nullptr;
+  std::string explanation;
   std::string before = print(file);
   if (options.verify_each || file.host_program != nullptr) verifyProgram(file);
-  for (const std::string& name : splitList(options.passes)) {
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const std::string& name = passes[i];
+    const bool is_explained = explained != nullptr && i + 1 == passes.size() && file.fusion != nullptr;
+    if (is_explained) explanation = explained->explain(*file.fusion);
     applyPass(file, name);
     if (options.verify_each) {
       const auto note = [&] { return "after pass " + name; };
@@ -107,7 +123,7 @@ void applyPasses(ProgramFile& file, const OptOptions& options) {
     if (is_wanted) fmt::print("// after {}\n{}", name, after);
     before = after;
   }
-  fmt::print("{}", before);
+  fmt::print("{}", explained != nullptr ? explanation : before);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct OptOptions {
   std::string dump_after;
   bool list_passes = false;
   bool verify_each = false;
+  bool explain = false;  ///< print what the last pass was given, with its schedule commands and reasons
 };
 
 int optCommand(const OptOptions& options);
