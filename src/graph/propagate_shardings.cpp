@@ -399,8 +399,13 @@ std::string explainShardings(const Fusion& fusion) {
   const std::unique_ptr<Fusion> copy = cloneFusion(fusion);
   std::string text = printFusion(*copy);
   std::string lines;
-  for (const ShardingCommand& command : giveShardings(*copy))
-    lines += fmt::format("  {}  // {}\n", command.text, command.reason);
+  std::string_view last;
+  const std::vector<ShardingCommand> commands = giveShardings(*copy);
+  for (const ShardingCommand& command : commands) {
+    lines += fmt::format("  {}{}{}\n", command.text, command.reason == last ? "" : "  // ",
+                         command.reason == last ? "" : command.reason);
+    last = command.reason;
+  }
   if (lines.empty()) return text;
   const bool has_schedule = !scheduleText(fusion, FusionNames(fusion)).empty();
   if (has_schedule) text.resize(text.size() - std::string_view("}\n").size());

@@ -39,8 +39,8 @@ std::vector<ShardingCommand> giveShardings(Fusion& fusion);
 /// The pass: a copy of the fusion with all marks. Errors: those of giveShardings.
 std::unique_ptr<Fusion> propagateShardings(const Fusion& fusion);
 
-/// The fusion's text with the commands of the pass at the end of its schedule, each with its reason as a comment. It
-/// reads back as what the pass gives. Errors: those of giveShardings.
+/// The fusion's text with the commands of the pass at the end of its schedule. A comment gives the reason of a command,
+/// and of those below it without one. It reads back as what the pass gives. Errors: those of giveShardings.
 std::string explainShardings(const Fusion& fusion);
 
 }  // namespace tokamak

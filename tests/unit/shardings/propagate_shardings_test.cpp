@@ -62,10 +62,10 @@ TEST(PropagateShardings, CommandsSayWhatAndWhy) {
       "  parallelize(x, axis=0, type=DIDx)\n"
       "  set_device_mesh(h, mesh=mesh(0, 1))  // as x, which exp reads\n"
       "  split(h, axis=0, factor=2, inner_split=false)  // DIDx of x: axis 0 is its axis 0\n"
-      "  parallelize(h, axis=0, type=DIDx)  // DIDx of x: axis 0 is its axis 0\n"
+      "  parallelize(h, axis=0, type=DIDx)\n"
       "  set_device_mesh(y, mesh=mesh(0, 1))  // as h, which linear reads\n"
       "  split(y, axis=0, factor=2, inner_split=false)  // DIDx of h: axis 0 is its axis 0\n"
-      "  parallelize(y, axis=0, type=DIDx)  // DIDx of h: axis 0 is its axis 0\n"
+      "  parallelize(y, axis=0, type=DIDx)\n"
       "  set_device_mesh(w, mesh=mesh(0, 1))  // as y, which linear gives; an input without a mesh is replicated\n"
       "}\n");
 }
