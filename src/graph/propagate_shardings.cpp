@@ -11,6 +11,7 @@
 #include "analysis/device_mesh.h"
 #include "analysis/part_axes.h"
 #include "analysis/shards.h"
+#include "graph/part_form.h"
 #include "ir/clone.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/matmul_op.h"
@@ -26,59 +27,6 @@
 namespace tokamak {
 
 namespace {
-
-// A split, of which the outer part goes on.
-struct Cut {
-  Scalar* factor = nullptr;
-  SplitSide side = SplitSide::Inner;
-};
-
-// How an axis is dealt out: the outermost part is the ranks'.
-struct PartForm {
-  std::vector<Cut> cuts;
-  Scalar* chunk = nullptr;  // what is inside of it
-};
-
-// Nothing if the axis would not have one part for each device.
-std::optional<PartForm> formOfCuts(Scalar& extent, std::vector<Cut> cuts, int64_t devices) {
-  Fusion& fusion = extent.fusion();
-  PartForm form{.cuts = std::move(cuts), .chunk = fusion.constant(1)};
-  Scalar* parts = &extent;
-  for (const Cut& cut : form.cuts) {
-    Scalar* other = fusion.ceilDiv(parts, cut.factor);
-    const bool is_inner = cut.side == SplitSide::Inner;
-    form.chunk = fusion.mul(form.chunk, is_inner ? cut.factor : other);
-    parts = is_inner ? other : cut.factor;
-  }
-  return parts->constantInt() == devices ? std::optional(std::move(form)) : std::nullopt;
-}
-
-// The splits that made the shard's loop axis of its logical one.
-std::vector<Cut> cutsOf(const Shard& shard) {
-  std::vector<Cut> cuts;
-  for (const IterDomain* axis = shard.loop_axis; axis != shard.logical; axis = axis->definition()->in[0]) {
-    const DomainExpr& step = *axis->definition();
-    cuts.push_back({step.factor, step.is_inner_factor ? SplitSide::Inner : SplitSide::Outer});
-  }
-  std::ranges::reverse(cuts);
-  return cuts;
-}
-
-// Parts of `elements` elements each, of an axis whose index has `behind`: the axis itself, as many parts as there are
-// devices, or parts of a size.
-std::optional<PartForm> formOfElements(Scalar& extent, Scalar& behind, const Scalar& elements, int64_t devices) {
-  Fusion& fusion = extent.fusion();
-  std::vector<std::vector<Cut>> candidates = {{}, {{fusion.constant(devices), SplitSide::Outer}}};
-  const auto have = elements.constantInt();
-  const auto each = behind.constantInt();
-  if (have && each && *each > 0 && *have >= *each && *have % *each == 0)
-    candidates.push_back({{fusion.constant(*have / *each), SplitSide::Inner}});
-  for (std::vector<Cut>& cuts : candidates) {
-    auto form = formOfCuts(extent, std::move(cuts), devices);
-    if (form && fusion.mul(form->chunk, &behind) == &elements) return form;
-  }
-  return std::nullopt;
-}
 
 Scalar& shownExtent(const TensorView& tensor, int64_t axis) {
   return *shapeOf(tensor)[static_cast<size_t>(axis)]->visibleExtent();
@@ -113,18 +61,17 @@ class Propagation {
 
   std::vector<ShardingCommand> run() {
     for (const TensorView* tensor : order_) shards_[tensor] = shardsOf(*tensor);
-    const std::vector<TensorView*> order = order_;
-    for (TensorView* tensor : order) {
+    for (TensorView* tensor : order_) {
       if (is_said_.contains(tensor)) settle(*tensor);
     }
     while (!forward_.empty() || !backward_.empty()) {
       while (!forward_.empty()) {
         TensorView& tensor = *order_[forward_.extract(forward_.begin()).value()];
-        follow(tensor, operandsOf(tensor));
+        if (tensor.mesh().empty()) follow(tensor, operandsOf(tensor));
       }
       while (!backward_.empty()) {
         TensorView& tensor = *order_[backward_.extract(std::prev(backward_.end())).value()];
-        follow(tensor, resultsOf(tensor));
+        if (tensor.mesh().empty()) follow(tensor, resultsOf(tensor));
       }
     }
     return std::move(commands_);
@@ -161,18 +108,22 @@ class Propagation {
   // Its neighbours may follow the tensor from now on.
   void settle(TensorView& tensor) {
     for (const Expr* reader : readers_[&tensor]) {
-      for (const TensorView* result : tensorsOf(reader->outputs())) forward_.insert(numbers_.at(result));
+      for (const TensorView* result : tensorsOf(reader->outputs())) addTo(forward_, *result);
     }
     if (tensor.definition() != nullptr) {
-      for (const TensorView* operand : tensorsOf(tensor.definition()->inputs())) {
-        if (const auto number = numbers_.find(operand); number != numbers_.end()) backward_.insert(number->second);
-      }
+      for (const TensorView* operand : tensorsOf(tensor.definition()->inputs())) addTo(backward_, *operand);
     }
     for (const auto* twins : {&updated_, &updates_}) {
       const auto twin = twins->find(&tensor);
       if (twin != twins->end() && twin->second->mesh().empty())
         decide(*twin->second, std::vector<Source>{{&tensor, nullptr}}, Follow::Axes);
     }
+  }
+
+  // (A tensor that is neither an input nor computed has no number.)
+  void addTo(std::set<size_t>& numbers, const TensorView& tensor) const {
+    const auto number = numbers_.find(&tensor);
+    if (tensor.mesh().empty() && number != numbers_.end()) numbers.insert(number->second);
   }
 
   std::vector<Source> operandsOf(const TensorView& tensor) const {
@@ -209,7 +160,6 @@ class Propagation {
   }
 
   void follow(TensorView& tensor, const std::vector<Source>& sources) {
-    if (!tensor.mesh().empty() || sources.empty()) return;
     const bool is_replicated = inputs_.contains(&tensor) || updated_.contains(&tensor);
     decide(tensor, sources, is_replicated ? Follow::MeshAlone : Follow::Axes);
   }
