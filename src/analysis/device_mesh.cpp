@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/require.h"
 #include "base/text.h"
 
@@ -46,18 +44,6 @@ std::vector<int64_t> teamOf(const DeviceMesh& mesh, int64_t rank, size_t dimensi
   for (int64_t i = 0; i < mesh.shape[dimension]; ++i)
     team.push_back(mesh.devices[static_cast<size_t>(first + i * stride)]);
   return team;
-}
-
-std::string meshProblem(const DeviceMesh& mesh) {
-  if (!mesh.isFilled())
-    return fmt::format("its mesh of the shape [{}] has {} ranks; it needs one for each place", joined(mesh.shape),
-                       mesh.devices.size());
-  std::vector<int64_t> sorted = mesh.devices;
-  std::ranges::sort(sorted);
-  if (sorted[0] < 0) return fmt::format("its mesh names rank {}; ranks are 0 or more", sorted[0]);
-  const auto twice = std::ranges::adjacent_find(sorted);
-  if (twice != sorted.end()) return fmt::format("its mesh names rank {} twice; each stands in one place", *twice);
-  return "";
 }
 
 }  // namespace tokamak

@@ -23,8 +23,4 @@ inline bool hasRank(const DeviceMesh& mesh, int64_t rank) { return coordinatesOf
 /// coordinate.
 std::vector<int64_t> teamOf(const DeviceMesh& mesh, int64_t rank, size_t dimension);
 
-/// What is wrong with a mesh, in words: a rank that stands in it twice or is negative, or a shape that is not filled;
-/// else empty.
-std::string meshProblem(const DeviceMesh& mesh);
-
 }  // namespace tokamak

@@ -7,6 +7,7 @@
 #include "analysis/device_mesh.h"
 #include "analysis/logical_part.h"
 #include "base/require.h"
+#include "ir/mesh_problem.h"
 #include "symbolic/interval_analysis.h"
 #include "symbolic/scalar_simplifier.h"
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ir/clone.h"
 #include "ir/domain_transform.h"
+#include "ir/mesh_problem.h"
 #include "ir/ops/math/pointwise_op.h"
 #include "ir/type_rule.h"
 
@@ -317,7 +318,14 @@ void checkInlinePositions(const Fusion& fusion, const Report& report) {
   }
 }
 
-// --- partial tensors ---
+// --- tensors over devices ---
+
+void checkMeshes(const Fusion& fusion, const Report& report) {
+  for (const TensorView* tensor : fusion.allTensors()) {
+    const std::string problem = tensor->mesh().empty() ? "" : meshProblem(tensor->mesh());
+    if (!problem.empty()) report(fmt::format("{}: {}", toString(*tensor), problem));
+  }
+}
 
 void checkPartials(const Fusion& fusion, const Report& report) {
   for (const TensorView* tensor : fusion.allTensors())
@@ -422,6 +430,8 @@ constexpr Row kRows[] = {
      "inputs and "
      "tensors that nothing reads share none.",
      Stages::Scheduled, ErrorCode::Schedule, checkInlinePositions},
+    {"meshes", "A mesh has a rank in each place of its shape, and no rank in two.", Stages::All, ErrorCode::Schedule,
+     checkMeshes},
     {"partials",
      "A partial tensor has terms over dimensions of its mesh that have no parts of its axes, each once, all combined "
      "in one way.",

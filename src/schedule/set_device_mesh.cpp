@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/require.h"
 #include "define/operand.h"
+#include "ir/mesh_problem.h"
 
 namespace tokamak {
 
