@@ -274,6 +274,13 @@ void checkSerial(const Fusion& fusion, const Report& report) {
   }
 }
 
+void checkMeshes(const Fusion& fusion, const Report& report) {
+  for (const TensorView* tensor : fusion.allTensors()) {
+    const std::string problem = tensor->mesh().empty() ? "" : meshProblem(tensor->mesh());
+    if (!problem.empty()) report(fmt::format("{}: {}", toString(*tensor), problem));
+  }
+}
+
 void checkParallelTypesOnce(const Fusion& fusion, const Report& report) {
   for (const TensorView* tensor : fusion.allTensors()) {
     std::set<ParallelType> seen;
@@ -318,14 +325,7 @@ void checkInlinePositions(const Fusion& fusion, const Report& report) {
   }
 }
 
-// --- tensors over devices ---
-
-void checkMeshes(const Fusion& fusion, const Report& report) {
-  for (const TensorView* tensor : fusion.allTensors()) {
-    const std::string problem = tensor->mesh().empty() ? "" : meshProblem(tensor->mesh());
-    if (!problem.empty()) report(fmt::format("{}: {}", toString(*tensor), problem));
-  }
-}
+// --- partial tensors ---
 
 void checkPartials(const Fusion& fusion, const Report& report) {
   for (const TensorView* tensor : fusion.allTensors())
@@ -421,6 +421,8 @@ constexpr Row kRows[] = {
      Stages::All, ErrorCode::Definition, checkStrideOrders},
     {"serial", "Before scheduling only device axes are marked.", Stages::DefinitionOnly, ErrorCode::Internal,
      checkSerial},
+    {"meshes", "A mesh has a rank in each place of its shape, and no rank in two.", Stages::All, ErrorCode::Schedule,
+     checkMeshes},
     {"parallel-types-once", "A device, block or thread dimension is given to one loop axis of a tensor at most.",
      Stages::All, ErrorCode::Schedule, checkParallelTypesOnce},
     {"vectorized", "A vectorized axis is the innermost one and has a constant extent.", Stages::Scheduled,
@@ -430,8 +432,6 @@ constexpr Row kRows[] = {
      "inputs and "
      "tensors that nothing reads share none.",
      Stages::Scheduled, ErrorCode::Schedule, checkInlinePositions},
-    {"meshes", "A mesh has a rank in each place of its shape, and no rank in two.", Stages::All, ErrorCode::Schedule,
-     checkMeshes},
     {"partials",
      "A partial tensor has terms over dimensions of its mesh that have no parts of its axes, each once, all combined "
      "in one way.",

@@ -148,13 +148,13 @@ const std::vector<Mutant> kMutants = {
     {"stride-orders", "an axis twice", [](Sample& s) { s.in->mutableDomain().stride_order = {1, 1}; }},
     {"stride-orders", "a hint of the wrong rank",
      [](Sample& s) { s.largest->mutableDomain().stride_order_hint = {1, 0}; }},
+    {"meshes", "a rank in two places", [](Sample& s) { s.in->setMesh({.shape = {2}, .devices = {3, 3}}); }},
+    {"meshes", "a negative rank", [](Sample& s) { s.sum->setMesh({.shape = {2}, .devices = {0, -1}}); }},
+    {"meshes", "a place without a rank", [](Sample& s) { s.wide->setMesh({.shape = {2, 2}, .devices = {0, 1}}); }},
     {"parallel-types-once", "two axes of one device dimension",
      [](Sample& s) {
        for (IterDomain* axis : s.in->loop()) axis->parallelize(ParallelType::DIDx);
      }},
-    {"meshes", "a rank in two places", [](Sample& s) { s.in->setMesh({.shape = {2}, .devices = {3, 3}}); }},
-    {"meshes", "a negative rank", [](Sample& s) { s.sum->setMesh({.shape = {2}, .devices = {0, -1}}); }},
-    {"meshes", "a place without a rank", [](Sample& s) { s.wide->setMesh({.shape = {2, 2}, .devices = {0, 1}}); }},
     {"partials", "terms over a mesh that is not there",
      [](Sample& s) { s.sum->setPartials({{.kind = ReductionKind::Sum, .type = ParallelType::DIDx}}); }},
     {"partials", "terms over a dimension that the mesh lacks",
