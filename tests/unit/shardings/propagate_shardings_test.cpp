@@ -2,6 +2,10 @@
 #include "graph/propagate_shardings.h"
 
 #include <chrono>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -150,6 +154,7 @@ TEST(PropagateShardings, ChunksMoveThroughReshapesWhereTheyHaveEquallyManyElemen
   EXPECT_EQ(resultOf("f32[4, 6]", "y = reshape(x, shape=[24])", 1), "") << "parts of inner axes lie apart";
   EXPECT_EQ(resultOf("f32[5, 4, 6]", "y = reshape(x, shape=[5, 24])", 0), "0 DIDx 3");
   EXPECT_EQ(resultOf("f32[n, 6]", "y = reshape(x, shape=[n, 2, 3])", 0), "0 DIDx ( ceilDiv(n, 2) )");
+  EXPECT_EQ(resultOf("f32[2 * n, 6]", "y = reshape(x, shape=[12 * n])", 0), "0 DIDx ( n * 6 )");
   EXPECT_EQ(resultOf("f32[n, 6]", "y = reshape(x, shape=[6 * n])", 0), "") << "whether 2 divides n is not known";
   EXPECT_THAT(shardingsOf("fusion f(x: f32[2, n] mesh(0, 1)) -> y { y = reshape(x, shape=[2 * n]) }\n"
                           "schedule { parallelize(x, axis=0, type=DIDx) }"),
@@ -337,6 +342,34 @@ TEST(PropagateShardings, MarksThatAreNotLegalAreRefusedAndNothingChanges) {
             "DIDx on axis 0 (iDIDx{2}) of h: the tensor has no mesh; give it one, as in mesh(0, 1), or leave the mark "
             "out");
   EXPECT_EQ(printFusion(*fusion), before);
+}
+
+// A decoder block over four ranks, from its weights alone: rows of those that go in, columns of those that come out.
+TEST(PropagateShardings, ADecoderBlockIsTensorParallelFromItsWeights) {
+  std::stringstream file;
+  file << std::ifstream(TOKAMAK_TEST_DIR "/../examples/llama_block.fusion").rdbuf();
+  // So that it is known that each rank has whole heads.
+  const std::string text = std::regex_replace(file.str(), std::regex("kv \\*"), "4 * kv *");
+  const auto fusion = fusionFrom(std::regex_replace(text, std::regex("tokens, kv, "), "tokens, 4 * kv, "));
+  for (const auto& [label, axis] : std::map<int64_t, int64_t>{{2, 0}, {3, 0}, {4, 0}, {5, 1}, {7, 0}, {8, 0}, {9, 1}}) {
+    TensorView* weight = tensorOf(*fusion, label);
+    set_device_mesh(weight, {.shape = {4}, .devices = {0, 1, 2, 3}});
+    split(weight, axis, 4, SplitSide::Outer);
+    parallelize(weight, axis, ParallelType::DIDx);
+  }
+  expectPromises(*fusion);
+  giveShardings(*fusion);
+  std::vector<std::string> sums;  // products and reductions over parts
+  for (const Expr* expr : fusion->allExprs()) {
+    const TensorView& result = *asTensor(expr->output(0));
+    EXPECT_FALSE(result.mesh().empty()) << toString(result);
+    const auto isSharded = [](const TensorView* tensor) { return !shardsOf(*tensor).empty(); };
+    if (!isSharded(&result) && std::ranges::any_of(tensorsOf(expr->inputs()), isSharded))
+      sums.emplace_back(callName(*expr));
+  }
+  EXPECT_THAT(sums, ElementsAre("linear", "linear")) << "what attention and the MLP give";
+  EXPECT_EQ(shardsOf(*tensorOf(*fusion, 33)).size(), 1U) << "heads of the attention";
+  EXPECT_THAT(shardsOf(*tensorOf(*fusion, 60)), IsEmpty());
 }
 
 // Every second pair of tensors is reached backwards: the worst case for rounds of passes.

@@ -46,8 +46,8 @@ inline void forEachIndex(const Index& shape, const std::function<void(const Inde
 class RandomProgram {
  public:
   explicit RandomProgram(std::mt19937_64& random) : random_(random) {
-    for (size_t i = 1 + below(2); i-- > 0;) input(shape());
-    for (size_t i = 2 + below(8); i-- > 0;) append();
+    for (int64_t i = 1 + below(2); i-- > 0;) input(shape());
+    for (int64_t i = 2 + below(8); i-- > 0;) append();
   }
 
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
