@@ -91,6 +91,16 @@ void addRun(CLI::App& app, RunOptions& options) {
   addOption(*run, "--stream-sync", options.stream_sync, "hoisted|in-loop", "where streams wait for one another");
 }
 
+void addCheck(CLI::App& app, CheckCommandOptions& options) {
+  CLI::App* check = app.add_subcommand("check", "prove a host program over ranks, without running any of them");
+  check->add_option("FILE", options.file, "a host program")->required();
+  addNumber(*check, "--ranks", options.ranks, "of how many ranks the job is")->required();
+  addSizes(*check, options.sizes);
+  addNumber(*check, "--streams", options.streams, "number of worker streams")->capture_default_str();
+  addNumber(*check, "--most-iterations", options.most_iterations, "of a stream loop, as of run")->capture_default_str();
+  check->add_flag("--each-rank", options.each_rank, "look at each rank, not at one of those that do the same");
+}
+
 void addOpt(CLI::App& app, OptOptions& options) {
   CLI::App* opt = app.add_subcommand("opt", "apply passes to a program and print it");
   opt->add_option("FILE", options.file, "a .fusion text, a host program or a kernel");
@@ -214,6 +224,7 @@ CommandLine::CommandLine() {
   app.set_version_flag("--version", std::string("tokamak ") + TOKAMAK_VERSION);
   addRun(app, run_options);
   addOpt(app, opt_options);
+  addCheck(app, check_options);
   addCompile(app, compile_options);
   addBench(app, bench_options);
   addDraw(app, draw_options);
@@ -242,6 +253,7 @@ int CommandLine::run() {
   info_options.written = writtenOptions(*app.get_subcommand("info"));
   if (app.got_subcommand("run")) return runCommand(run_options);
   if (app.got_subcommand("opt")) return optCommand(opt_options);
+  if (app.got_subcommand("check")) return checkCommand(check_options);
   if (app.got_subcommand("bench")) return benchCommand(bench_options);
   if (app.got_subcommand("export")) return exportCommand(export_options);
   if (app.got_subcommand("draw")) return drawCommand(draw_options);

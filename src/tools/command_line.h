@@ -5,6 +5,7 @@
 
 #include "tools/bench_command.h"
 #include "tools/cache_command.h"
+#include "tools/check_command.h"
 #include "tools/compile_command.h"
 #include "tools/draw_command.h"
 #include "tools/export_command.h"
@@ -24,6 +25,7 @@ struct CommandLine {
   CLI::App app{"Tokamak: a fusion compiler with a host-program runtime", "tokamak"};
   RunOptions run_options;
   OptOptions opt_options;
+  CheckCommandOptions check_options;
   CompileOptions compile_options;
   BenchOptions bench_options;
   DrawOptions draw_options;

@@ -18,6 +18,7 @@
 #include "host/lower/local_ops.h"
 #include "host/lower/local_segment.h"
 #include "host/lower/local_tensors.h"
+#include "host/lower/rank_team.h"
 #include "host/lower/stream_scalars.h"
 #include "host/lower/whole_extents.h"
 #include "ir/ops/host/allocate.h"
@@ -48,15 +49,6 @@ bool isOfStreams(const Expr* expr) {
 }
 
 bool isOnlyOfStreams(const Block& block) { return std::ranges::all_of(block.exprs, isOfStreams); }
-
-// The team of the rank: a row of the mesh, where the statement names the first one of a dimension, else as it is named.
-std::vector<int64_t> teamOfRank(const std::vector<int64_t>& named, const DeviceMesh& mesh, int64_t rank) {
-  if (!hasRank(mesh, rank)) return named;
-  for (size_t dimension = 0; dimension < mesh.shape.size(); ++dimension) {
-    if (teamOf(mesh, mesh.devices[0], dimension) == named) return teamOf(mesh, rank, dimension);
-  }
-  return named;
-}
 
 // FNV-1a.
 uint64_t hashOf(std::string_view text) {
@@ -268,9 +260,7 @@ class LocalProgram {
     Communication local = op;
     local.axis = -1;
     local.parts.clear();
-    for (const TensorView* side : {op.in, op.out}) {
-      if (side != nullptr && local.team == op.team) local.team = teamOfRank(op.team, side->mesh(), rank);
-    }
+    local.team = teamOfRank(op, rank);
     if (std::ranges::find(local.team, rank) == local.team.end()) return;
     if (op.root != -1)
       local.root = local.team[static_cast<size_t>(std::ranges::find(op.team, op.root) - op.team.begin())];
@@ -322,7 +312,7 @@ class LocalProgram {
 
   void addPermutation(const Expr& expr, const CollectivePermute& op, std::vector<Expr*>& list) {
     CollectivePermute local = op;
-    local.team = teamOfRank(op.team, op.in->mesh(), tensors_.rank());
+    local.team = teamOfRank(op, tensors_.rank());
     if (std::ranges::find(local.team, tensors_.rank()) == local.team.end() || !isDone(expr)) return;
     local.in = tensors_.tensor(op.in);
     local.out = tensors_.tensor(op.out);

@@ -1,0 +1,33 @@
+#include "host/lower/rank_team.h"
+
+#include "analysis/device_mesh.h"
+
+namespace tokamak {
+
+namespace {
+
+// The team of the rank: a row of the mesh, where the statement names the first one of a dimension, else as it is named.
+std::vector<int64_t> rowOfRank(const std::vector<int64_t>& named, const DeviceMesh& mesh, int64_t rank) {
+  if (!hasRank(mesh, rank)) return named;
+  for (size_t dimension = 0; dimension < mesh.shape.size(); ++dimension) {
+    if (teamOf(mesh, mesh.devices[0], dimension) == named) return teamOf(mesh, rank, dimension);
+  }
+  return named;
+}
+
+}  // namespace
+
+std::vector<int64_t> teamOfRank(const Communication& op, int64_t rank) {
+  for (const TensorView* side : {op.in, op.out}) {
+    if (side == nullptr) continue;
+    std::vector<int64_t> team = rowOfRank(op.team, side->mesh(), rank);
+    if (team != op.team) return team;
+  }
+  return op.team;
+}
+
+std::vector<int64_t> teamOfRank(const CollectivePermute& op, int64_t rank) {
+  return rowOfRank(op.team, op.in->mesh(), rank);
+}
+
+}  // namespace tokamak
