@@ -177,11 +177,10 @@ Classes fewestClasses(RankDifferences& differences, const RankProofOptions& opti
     for (int64_t rank = 0; rank < options.ranks; ++rank) best.ranks.push_back({rank});
     return best;
   }
-  constexpr size_t kFew = 4;
   for (const RankFrame& frame : differences.frames()) {
     std::vector<std::vector<int64_t>> ranks = classesOf(differences, options.ranks, frame);
     if (best.ranks.empty() || ranks.size() < best.ranks.size()) best = {.frame = frame, .ranks = std::move(ranks)};
-    if (best.ranks.size() <= kFew) break;
+    if (best.ranks.size() == 1) break;
   }
   return best;
 }

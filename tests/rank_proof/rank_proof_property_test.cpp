@@ -3,12 +3,16 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "compile/rank_proof.h"
+#include "host/ir/text/host_parser.h"
+#include "rank_proof/program_of_ranks.h"
 #include "rank_proof/rank_judge.h"
 #include "rank_proof/rank_programs.h"
 
@@ -106,6 +110,38 @@ TEST(RankProofProperty, ReportsAllMutantsThatAreFaults) {
                 static_cast<long long>(tally.reported));
     EXPECT_GT(tally.faults, 0) << kind;
   }
+}
+
+std::set<std::string_view> kindsOf(const RankProof& proof) {
+  std::set<std::string_view> kinds;
+  for (const RankFinding& finding : proof.findings) kinds.insert(rankFindingName(finding.kind));
+  return kinds;
+}
+
+TEST(RankProofProperty, FindsTheSameByClassesAsByEachRank) {
+  int64_t faulty = 0;
+  int64_t classes = 0;
+  int64_t ranks = 0;
+  for (int64_t seed = 0; seed < programs(); ++seed) {
+    std::mt19937 random = randomFor(seed + 7'000'000);
+    const int64_t job = 2 + seed % 15;
+    const std::string text = programOfRanks(random, job);
+    const auto program = parseHostProgram(text, "test.host_ir");
+    const RankProof by_classes = proveRanks(*program, {}, {.ranks = job, .limit = 10'000});
+    const RankProof by_ranks =
+        proveRanks(*program, {}, {.ranks = job, .by = RankProofOptions::By::EachRank, .limit = 10'000});
+    ASSERT_EQ(kindsOf(by_classes), kindsOf(by_ranks))
+        << "seed " << seed << "\n"
+        << text << (by_ranks.findings.empty() ? by_classes : by_ranks).findings[0].message;
+    faulty += by_ranks.findings.empty() ? 0 : 1;
+    classes += by_classes.classes;
+    ranks += job;
+  }
+  std::printf("%lld programs, %lld with faults; %lld classes of %lld ranks\n", static_cast<long long>(programs()),
+              static_cast<long long>(faulty), static_cast<long long>(classes), static_cast<long long>(ranks));
+  EXPECT_GT(faulty, programs() / 5);
+  EXPECT_LT(faulty, programs() * 4 / 5);
+  EXPECT_LT(classes, ranks / 2);
 }
 
 }  // namespace

@@ -52,38 +52,34 @@ std::string allocate(const std::string& tensor, int64_t size) {
                      tensor, tensor, size);
 }
 
-// All ranks pass their rows around a ring, one step after the other: in the end each has all rows. Each step's row is
-// used while the next one is under way.
+// All ranks pass rows around a ring, one step after the other: in the end each has all rows. A row is used while it is
+// sent on.
 std::string ringAllgather(int64_t d, int64_t columns = 4) {
-  const std::string own = tensor("T0", fmt::format("ideviceIdx.x0{{{}}}, iS1{{{}}}", d, columns), d);
+  const std::string start = tensor("T0", fmt::format("iS0{{{}}}, iS1{{{}}}", d, columns), d);
   const std::string all = tensor("T1", fmt::format("iS2{{{}}}, iS3{{{}}}", d, columns), d);
   const std::string out = tensor("T2", fmt::format("iS4{{{}}}, iS5{{{}}}", d, columns), d);
   const auto row = [&](std::string_view name, int64_t axis) {
     return tensor(name, fmt::format("iS{}{{{}}}", axis, columns), d);
   };
-  std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", own, out);
+  std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", start, out);
   text += allocate(all, d * columns) + allocate(out, d * columns);
-  text += fmt::format("  {}\n     = HirAliasSelect( {}, axis = iS2{{{}}}, index = rank )\n", row("T3", 6), all, d);
-  text +=
-      fmt::format("  P2PCommunication 0 (type=send, buffer={}, peer=( ( rank + 1 ) % {} ), backend=Local)\n", own, d);
-  text += fmt::format("  FOR i in iS2{{{}}}:\n", d);
-  text += fmt::format("    IF ( ( i + 1 ) < {} ):\n", d);
-  text += fmt::format(
-      "      {}\n         = HirAliasSelect( {}, axis = iS2{{{}}}, index = ( ( ( rank + {} ) - ( i + 1 ) ) % {} ) )\n",
-      row("T4", 7), all, d, d, d);
+  for (const std::string& result : {all, out}) text += fmt::format("  {}\n     = -{};\n", result, start);
+  const auto select = [&](const std::string& part, const std::string& of, int64_t axis, const std::string& step) {
+    text += fmt::format(
+        "      {}\n         = HirAliasSelect( {}, axis = iS{}{{{}}}, index = ( ( ( rank + {} ) - {} ) % {} "
+        ") )\n",
+        part, of, axis, d, d, step, d);
+  };
+  text += fmt::format("  FOR i in iS2{{{}}}:\n    IF ( ( i + 1 ) < {} ):\n", d, d);
+  select(row("T3", 6), all, 2, "i");
+  select(row("T4", 7), all, 2, "( i + 1 )");
+  select(row("T5", 8), out, 4, "i");
+  text += fmt::format("      P2PCommunication 0 (type=send, buffer={}, peer=( ( rank + 1 ) % {} ), backend=Local)\n",
+                      row("T3", 6), d);
   text += fmt::format("      P2PCommunication 1 (type=recv, buffer={}, peer=( ( rank + {} ) % {} ), backend=Local)\n",
                       row("T4", 7), d - 1, d);
-  text += "      Wait Communication 1\n";
-  text += fmt::format("      IF ( ( i + 2 ) < {} ):\n", d);
-  text += fmt::format("        P2PCommunication 2 (type=send, buffer={}, peer=( ( rank + 1 ) % {} ), backend=Local)\n",
-                      row("T4", 7), d);
-  text += fmt::format(
-      "        {}\n           = HirAliasSelect( {}, axis = iS4{{{}}}, index = ( ( ( rank + {} ) - ( i + 1 ) ) % {} ) "
-      ")\n",
-      row("T5", 8), out, d, d, d);
-  text += fmt::format("        {}\n           = -{};\n", row("T5", 8), row("T4", 7));
-  text += "        Wait Communication 2\n";
-  return text + "  Wait Communication 0\n} // %HostIrContainer\n";
+  text += fmt::format("      {}\n         = -{};\n", row("T5", 8), row("T3", 6));
+  return text + "      Wait Communication 1\n      Wait Communication 0\n} // %HostIrContainer\n";
 }
 
 // A layer of a pipelined multi-layer perceptron: chunks of rows are gathered while those before are multiplied.
@@ -206,6 +202,7 @@ std::string chain(int64_t d) {
   const std::string own = tensor("T0", "iS0{4}", d);
   const std::string next = tensor("T1", "iS1{4}", d);
   std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", own, next) + allocate(next, 4);
+  text += fmt::format("  {}\n     = -{};\n", next, own);
   text += "  IF ( rank > 0 ):\n";
   text += fmt::format("    P2PCommunication 0 (type=recv, buffer={}, peer=( rank - 1 ), backend=Local)\n", next);
   text += "    Wait Communication 0\n";
@@ -240,16 +237,15 @@ void expectFinding(const std::string& text, int64_t ranks, RankFinding::Kind kin
 }
 
 TEST(RankProofFindings, NameARaceOfOneRank) {
-  // Each rank uses a row before it has come.
-  const std::string text = replaced(ringAllgather(4), "      Wait Communication 1\n", "");
-  const std::string late =
-      replaced(text, "        Wait Communication 2\n", "        Wait Communication 2\n        Wait Communication 1\n");
-  expectFinding(late, 4, RankFinding::Kind::Race, "race on T1");
+  // Each rank uses the row that comes.
+  const std::string text = ringAllgather(4);
+  const std::string wrong = replaced(text, "= -T3_g_float[iS6{4}]", "= -T4_g_float[iS7{4}]");
+  expectFinding(wrong, 4, RankFinding::Kind::Race, "race on T1");
 }
 
 TEST(RankProofFindings, NameARunThatIsRefused) {
-  expectFinding(replaced(ringAllgather(4), "  Wait Communication 0\n", ""), 4, RankFinding::Kind::Refused,
-                "nobody waits for");
+  expectFinding(replaced(ringAllgather(4), "      Wait Communication 0\n", ""), 4, RankFinding::Kind::Refused,
+                "nobody has waited for that");
   expectFinding(replaced(ringAllgather(4), "peer=( ( rank + 1 ) % 4 )", "peer=rank"), 4, RankFinding::Kind::Refused,
                 "has no stream to send rank 0");
 }
@@ -260,6 +256,15 @@ TEST(RankProofFindings, NameMissingTransfers) {
                 "rank nothing");
   expectFinding(replaced(chain(4), "rank > 0", "rank > 1"), 4, RankFinding::Kind::Missing,
                 "and rank 1 receives from that rank nothing");
+}
+
+// Each rank waits until it has sent before it receives.
+TEST(RankProofFindings, NameACircleOfTheRing) {
+  std::string text = replaced(ringAllgather(4), "      Wait Communication 1\n      Wait Communication 0\n",
+                              "      Wait Communication 1\n");
+  text = replaced(text, "      P2PCommunication 1", "      Wait Communication 0\n      P2PCommunication 1");
+  expectFinding(text, 4, RankFinding::Kind::Deadlock,
+                "wait for one another: the end of `P2PCommunication 0 (type=send");
 }
 
 // Two ranks that receive before they send.
@@ -283,7 +288,8 @@ std::string twoWays(const std::string& mine, const std::string& theirs) {
     return text;
   };
   return fmt::format("%HostIrContainer {{ ({}) -> ({}, {}) :\n", a, b, c) + allocate(b, 4) + allocate(c, 4) +
-         "  IF ( rank == 0 ):\n" + filled(mine) + "  ELSE:\n" + filled(theirs) + "} // %HostIrContainer\n";
+         filled("  @T1\n     = -@T0;\n  @T2\n     = -@T0;\n  IF ( rank == 0 ):\n") + filled(mine) + "  ELSE:\n" +
+         filled(theirs) + "} // %HostIrContainer\n";
 }
 
 const std::string kSum = "    Communication 0 (type=Allreduce, team=(0 1), input=@T0, output=@T1, backend=Local)\n";
@@ -312,7 +318,7 @@ TEST(RankProofFindings, NamePermutationsThatDoNotMeet) {
   const std::string own = replaced(replaced(permute, "send_peer=1", "send_peer=0"), "recv_peer=1", "recv_peer=0");
   EXPECT_EQ(findingsOf(proofOf(twoWays(permute, own), 2)), "");
   expectFinding(twoWays(permute, permute), 2, RankFinding::Kind::Mismatch,
-                "rank 1 sends to rank 1, and rank 0 receives from rank 1");
+                "rank 0 sends to rank 1, and rank 1 receives from rank 1");
 }
 
 TEST(RankProofFindings, NameTransfersThatDiffer) {
@@ -349,7 +355,8 @@ TEST(RankProofFindings, ShortenListsOfManyRanks) {
   const std::string text = pipelinedLayers(16, 2);
   const std::string wrong =
       replaced(text, "    Wait Communication 0\n", "    IF ( rank == 3 ):\n      Wait Communication 0\n");
-  EXPECT_NE(findingsOf(proofOf(wrong, 16)).find("nobody waits for"), std::string::npos);
+  EXPECT_NE(findingsOf(proofOf(wrong, 16)).find("nobody has waited for that"), std::string::npos)
+      << findingsOf(proofOf(wrong, 16));
   std::vector<int64_t> many(16);
   for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<int64_t>(i);
   EXPECT_EQ(teamInWords(many), "(0 1 2 3 4 5 6 7 ... 15)");

@@ -25,6 +25,32 @@
 
 namespace tokamak {
 
+namespace {
+
+// Lists of many numbers, as meshes and teams are, by the first ones and the last one.
+std::string withShortLists(std::string_view line) {
+  constexpr size_t kShown = 8;
+  const auto isOfList = [](char c) { return isDigit(c) || c == ' '; };
+  std::string text;
+  for (size_t at = 0; at < line.size();) {
+    size_t end = at;
+    while (end < line.size() && isOfList(line[end])) ++end;
+    const std::string_view list = line.substr(at, end - at);
+    size_t shown = 0;
+    for (size_t i = 0; i < kShown && shown != std::string_view::npos; ++i) shown = list.find(' ', shown + 1);
+    const size_t last = list.rfind(' ');
+    if (shown == std::string_view::npos || shown >= last)
+      text += list;
+    else
+      text.append(list.substr(0, shown)).append(" ...").append(list.substr(last));
+    if (end < line.size()) text += line[end];
+    at = end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
 // One rank's way through the program.
 class RankDifferences::Walk {
  public:
@@ -265,7 +291,7 @@ std::vector<std::string> RankDifferences::statements() const {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     const bool is_one = line.starts_with("Communication ") || line.starts_with("P2PCommunication ") ||
                         line.starts_with("CollectivePermute ");
-    if (is_one) statements.emplace_back(line);
+    if (is_one) statements.push_back(withShortLists(line));
   }
   return statements;
 }

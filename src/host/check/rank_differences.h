@@ -44,7 +44,7 @@ class RankDifferences {
 
   const std::vector<std::vector<int64_t>>& teams() const;
   const std::vector<TeamMap>& teamMaps() const;
-  /// The statements that communicate, as the program prints.
+  /// The statements that communicate, as the program prints; of long lists of ranks the first ones and the last one.
   std::vector<std::string> statements() const;
 
  private:
