@@ -7,7 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "analysis/device_mesh.h"
 #include "host/ir/restrict_op.h"
 #include "host/lower/rank_team.h"
 #include "ir/ops/host/for_loop.h"
@@ -134,8 +133,13 @@ size_t RankDependence::meshNumber(const DeviceMesh& mesh) {
   if (known != meshes_.end()) return static_cast<size_t>(known - meshes_.begin());
   Mesh made = {.mesh = mesh, .coordinates = std::vector<std::vector<int64_t>>(static_cast<size_t>(ranks_))};
   if (mesh.isFilled()) {
-    for (const int64_t rank : mesh.devices)
-      if (0 <= rank && rank < ranks_) made.coordinates[static_cast<size_t>(rank)] = *coordinatesOf(mesh, rank);
+    for (size_t place = 0; place < mesh.devices.size(); ++place) {
+      if (mesh.devices[place] < 0 || mesh.devices[place] >= ranks_) continue;
+      std::vector<int64_t> at(mesh.shape.size());
+      auto rest = static_cast<int64_t>(place);
+      for (size_t i = mesh.shape.size(); i-- > 0; rest /= mesh.shape[i]) at[i] = rest % mesh.shape[i];
+      made.coordinates[static_cast<size_t>(mesh.devices[place])] = std::move(at);
+    }
     if (mesh.shape.size() > 1) frames_.emplace_back(mesh.devices, mesh.shape, ranks_);
   }
   meshes_.push_back(std::move(made));
@@ -166,9 +170,13 @@ void RankDependence::addStatement(const Expr& expr) {
   for (TensorView* tensor : tensorsOf(expr.inputs())) addTensor(tensor);
   for (TensorView* tensor : tensorsOf(expr.outputs())) addTensor(tensor);
   if (expr.info().is_communication) number_of_.emplace(&expr, static_cast<int32_t>(number_of_.size()));
-  if (const auto* op = expr.as<Communication>()) addTeamMap(expr, [&](int64_t rank) { return teamOfRank(*op, rank); });
+  if (const auto* op = expr.as<Communication>()) {
+    const bool has_one = op->in == nullptr || op->out == nullptr || op->in->mesh() == op->out->mesh();
+    const DeviceMesh* const mesh = has_one ? &(op->in != nullptr ? op->in : op->out)->mesh() : nullptr;
+    addTeamMap(expr, mesh, [&](int64_t rank) { return teamOfRank(*op, rank); });
+  }
   if (const auto* op = expr.as<CollectivePermute>())
-    addTeamMap(expr, [&](int64_t rank) { return teamOfRank(*op, rank); });
+    addTeamMap(expr, &op->in->mesh(), [&](int64_t rank) { return teamOfRank(*op, rank); });
   if (const auto* op = expr.as<HirAliasSelect>()) addView(op->out, op->in, isOfRank(op->index));
   if (const auto* op = expr.as<HirAliasSlice>()) addView(op->out, op->in, isOfRank(op->start) || isOfRank(op->stop));
   if (const auto* op = expr.as<LoadStoreOp>()) {
@@ -182,12 +190,20 @@ void RankDependence::addView(const TensorView* out, const TensorView* in, bool i
 }
 
 template <class TeamOf>
-void RankDependence::addTeamMap(const Expr& expr, const TeamOf& team_of) {
-  TeamMap map;
+void RankDependence::addTeamMap(const Expr& expr, const DeviceMesh* mesh, const TeamOf& team_of) {
+  constexpr int32_t kUnknown = -2;
+  TeamMap map(static_cast<size_t>(ranks_), kUnknown);
   for (int64_t rank = 0; rank < ranks_; ++rank) {
+    if (map[static_cast<size_t>(rank)] != kUnknown) continue;
     const std::vector<int64_t> team = team_of(rank);
     const bool is_in = std::ranges::find(team, rank) != team.end();
-    map.push_back(is_in ? teamNumber(team) : -1);
+    map[static_cast<size_t>(rank)] = is_in ? teamNumber(team) : -1;
+    if (!is_in || mesh == nullptr) continue;
+    const std::vector<std::vector<int64_t>>& coordinates = meshes_[meshNumber(*mesh)].coordinates;
+    for (const int64_t other : team) {
+      const bool is_in_mesh = 0 <= other && other < ranks_ && !coordinates[static_cast<size_t>(other)].empty();
+      if (is_in_mesh) map[static_cast<size_t>(other)] = map[static_cast<size_t>(rank)];
+    }
   }
   map_of_.emplace(&expr, static_cast<int32_t>(team_maps_.size()));
   team_maps_.push_back(std::move(map));

@@ -78,8 +78,9 @@ class RankDependence {
   void addTensor(TensorView* tensor);
   void addStatement(const Expr& expr);
   void addView(const TensorView* out, const TensorView* in, bool is_of_rank);
+  // `mesh`: the one whose rows the members have, each the same; null where there is none.
   template <class TeamOf>
-  void addTeamMap(const Expr& expr, const TeamOf& team_of);
+  void addTeamMap(const Expr& expr, const DeviceMesh* mesh, const TeamOf& team_of);
   int32_t teamNumber(const std::vector<int64_t>& team);
   const TensorView* groupOf(const TensorView* tensor) const;
   void unite(const TensorView* a, const TensorView* b);

@@ -9,7 +9,8 @@ RankFrame::RankFrame(std::span<const int64_t> devices, std::span<const int64_t> 
       shape_(shape.begin(), shape.end()),
       place_of_rank_(static_cast<size_t>(ranks), -1) {
   for (size_t place = 0; place < devices_.size(); ++place) {
-    if (devices_[place] < ranks) place_of_rank_[static_cast<size_t>(devices_[place])] = static_cast<int64_t>(place);
+    if (0 <= devices_[place] && devices_[place] < ranks)
+      place_of_rank_[static_cast<size_t>(devices_[place])] = static_cast<int64_t>(place);
   }
 }
 
