@@ -13,6 +13,7 @@
 #include "base/require.h"
 #include "host/check/checker.h"
 #include "host/check/rank_checker.h"
+#include "host/check/rank_dependence.h"
 #include "host/check/rank_differences.h"
 #include "host/ir/verifier.h"
 #include "host/lower/local_program.h"
@@ -194,7 +195,8 @@ void requireRanks(int64_t ranks) {
 RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindings, const RankProofOptions& options) {
   requireRanks(options.ranks);
   verifyHostProgram(program);
-  RankDifferences differences(program, bindings, options.ranks);
+  const RankLimits limits = {.ranks = options.ranks, .most_iterations = options.recording.most_iterations};
+  RankDifferences differences(program, bindings, limits);
   const Classes classes = fewestClasses(differences, options);
   const auto statements = std::make_shared<const std::vector<std::string>>(differences.statements());
   Proof proof(options);
@@ -218,8 +220,12 @@ RankProof proveLocalPrograms(std::span<const std::unique_ptr<HostIrContainer>> l
   own.ranks = static_cast<int64_t>(locals.size());
   Proof proof(own);
   for (size_t i = 0; i < locals.size(); ++i) {
+    const auto describe = [&] { return fmt::format("for rank {}", i); };
+    const ErrorNote note(describe);
+    verifyHostProgram(*locals[i]);
     const ScalarBindings none;
-    RankDifferences differences(*locals[i], none, own.ranks);
+    const RankLimits limits = {.ranks = own.ranks, .most_iterations = own.recording.most_iterations};
+    RankDifferences differences(*locals[i], none, limits);
     const int32_t team_map = proof.addTeams(differences);
     const auto rank = static_cast<int64_t>(i);
     proof.addClass({rank}, *locals[i], none, differences.visitsOf(rank, {}), team_map,

@@ -39,7 +39,8 @@ struct RankProof {
 /// do not fit. What a rank's run would raise later is a finding.
 RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindings, const RankProofOptions& options);
 
-/// The same for local programs, finished, one per rank. Their inputs have constant sizes.
+/// The same for local programs, finished, one per rank. Their inputs have constant sizes. Errors: those of
+/// verifyHostProgram(), with the rank.
 RankProof proveLocalPrograms(std::span<const std::unique_ptr<HostIrContainer>> locals, const RankProofOptions& options);
 
 }  // namespace tokamak

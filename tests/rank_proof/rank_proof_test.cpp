@@ -82,34 +82,43 @@ std::string ringAllgather(int64_t d, int64_t columns = 4) {
   return text + "      Wait Communication 1\n      Wait Communication 0\n} // %HostIrContainer\n";
 }
 
-// A layer of a pipelined multi-layer perceptron: chunks of rows are gathered while those before are multiplied.
+// A pipelined multi-layer perceptron: chunks of rows are gathered while those before go through two layers.
 std::string pipelinedLayers(int64_t d, int64_t chunks) {
   const int64_t k = 8;
-  const std::string x =
-      tensor("T0", fmt::format("iS0{{{}}}, ideviceIdx.x1{{{}}}, iS2{{2}}, iS3{{{}}}", chunks, d, k), d);
-  const std::string w = tensor("T1", fmt::format("iS4{{{}}}, iS5{{{}}}", k, k), d);
-  const std::string b = tensor("T2", fmt::format("iS6{{{}}}", k), d);
-  const std::string y =
-      tensor("T3", fmt::format("iStreamIdx7{{{}}}, iS8{{{}}}, iS9{{2}}, iS10{{{}}}, rS11{{{}}}", chunks, d, k, k), d);
-  const std::string all = tensor("T4", fmt::format("iS12{{{}}}, iS13{{{}}}, iS14{{2}}, iS15{{{}}}", chunks, d, k), d);
-  const std::string own = tensor("T5", fmt::format("ideviceIdx.x16{{{}}}, iS17{{2}}, iS18{{{}}}", d, k), d);
-  const std::string gathered = tensor("T6", fmt::format("iS19{{{}}}, iS20{{2}}, iS21{{{}}}", d, k), d);
-  const std::string rows = tensor("T7", fmt::format("iS22{{{}}}, iS23{{2}}, iS24{{{}}}, rS25{{{}}}", d, k, k), d);
+  const auto axes = [&](std::string text) {
+    for (const auto& [name, value] : {std::pair("#d", d), std::pair("#c", chunks), std::pair("#k", k)})
+      for (size_t at = text.find(name); at != std::string::npos; at = text.find(name))
+        text.replace(at, 2, std::to_string(value));
+    return text;
+  };
+  const auto named = [&](std::string_view name, const std::string& of) { return tensor(name, axes(of), d); };
+  const std::string x = named("T0", "iS0{#c}, ideviceIdx.x1{#d}, iS2{2}, iS3{#k}");
+  const std::string w = named("T1", "iS4{#k}, iS5{#k}");
+  const std::string b = named("T2", "iS6{#k}");
+  const std::string y = named("T3", "iStreamIdx7{#c}, iS8{#d}, iS9{2}, iS10{#k}, rS11{#k}");
+  const std::string all = named("T4", "iS12{#c}, iS13{#d}, iS14{2}, iS15{#k}");
+  const std::string own = named("T5", "ideviceIdx.x16{#d}, iS17{2}, iS18{#k}");
+  const std::string gathered = named("T6", "iS19{#d}, iS20{2}, iS21{#k}");
+  const std::string rows = named("T7", "iS22{#d}, iS23{2}, iS24{#k}, rS25{#k}");
+  const std::string hidden = named("T8", "iS26{#d}, iS27{2}, iS28{#k}, rS29{#k}");
+  const std::string between = named("T9", "iS30{#c}, iS31{#d}, iS32{2}, iS33{#k}, rS34{#k}");
   std::string text =
       fmt::format("%HostIrContainer {{ ({}, {}, {}) -> ({}) :\n  GetCurrentStream into Stream 0\n", x, w, b, y);
-  text += allocate(all, chunks * d * 2 * k) + allocate(y, chunks * d * 2 * k);
-  text += fmt::format("  FOR StreamIdx in iS0{{{}}}:\n", chunks);
+  for (const std::string& whole : {all, between, y}) text += allocate(whole, chunks * d * 2 * k);
+  text += axes("  FOR StreamIdx in iS0{#c}:\n");
   text += "    SetCurrentStream to Stream ( StreamIdx % numberOfStreams )\n    Synchronize Stream 0\n";
-  text += fmt::format("    {}\n       = HirAliasSelect( {}, axis = iS0{{{}}}, index = StreamIdx )\n", own, x, chunks);
-  text += fmt::format("    {}\n       = HirAliasSelect( {}, axis = iS12{{{}}}, index = StreamIdx )\n", gathered, all,
-                      chunks);
+  const auto select = [&](const std::string& part, const std::string& of, const std::string& axis) {
+    text += fmt::format("    {}\n       = HirAliasSelect( {}, axis = {}, index = StreamIdx )\n", part, of, axes(axis));
+  };
+  select(own, x, "iS0{#c}");
+  select(gathered, all, "iS12{#c}");
   text += fmt::format("    Communication 0 (type=Allgather, team=({}), input={}, output={}, backend=NCCL)\n",
                       ranksUpTo(d), own, gathered);
   text += "    Wait Communication 0\n";
-  text += fmt::format("    {}\n       = HirAliasSelect( {}, axis = iStreamIdx7{{{}}}, index = StreamIdx )\n", rows, y,
-                      chunks);
-  text += fmt::format("    {}\n       = linear({},\n                {}      ,\n          {}      )\n", rows, gathered,
-                      w, b);
+  select(hidden, between, "iS30{#c}");
+  select(rows, y, "iStreamIdx7{#c}");
+  for (const auto& [out, in] : {std::pair(hidden, gathered), std::pair(rows, hidden)})
+    text += fmt::format("    {}\n       = linear({},\n                {}      ,\n          {}      )\n", out, in, w, b);
   text += "    SetCurrentStream to Stream 0\n    Synchronize Stream ( StreamIdx % numberOfStreams )\n";
   return text + "} // %HostIrContainer\n";
 }
@@ -217,6 +226,30 @@ TEST(RankProof, LooksAtEachRankWhereClassesWaitInACircle) {
   EXPECT_EQ(findingsOf(proof), "");
   EXPECT_EQ(proof.classes, 3);
   EXPECT_EQ(findingsOf(proofOf(chain(8), 8, By::EachRank)), "");
+}
+
+// Who sends last is told in a loop's last iterations alone.
+std::string lastIteration(int64_t d) {
+  const std::string own = tensor("T0", "iS0{4}", d);
+  const std::string next = tensor("T1", "iS1{4}", d);
+  std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", own, next) + allocate(next, 4);
+  text += fmt::format("  {}\n     = -{};\n  FOR i in iS0{{4}}:\n    IF ( i == 3 ):\n", next, own);
+  text += fmt::format("      Communication 0 (type=Broadcast, team=({}), root=1, input={}, output={}, backend=Local)\n",
+                      ranksUpTo(d), own, next);
+  return text + "      Wait Communication 0\n} // %HostIrContainer\n";
+}
+
+TEST(RankProof, LooksAtTheRootOfALaterIteration) {
+  const RankProof proof = proofOf(lastIteration(8), 8);
+  EXPECT_EQ(findingsOf(proof), "");
+  EXPECT_EQ(proof.classes, 2);
+  EXPECT_EQ(findingsOf(proofOf(lastIteration(8), 8, By::EachRank)), "");
+}
+
+TEST(RankProof, RefusesLoopsOfTooManyIterations) {
+  const auto program = parseHostProgram(ringAllgather(8), "test.host_ir");
+  const auto proof = [&] { proveRanks(*program, {}, {.ranks = 8, .recording = {.most_iterations = 4}}); };
+  EXPECT_EQ(errorOf(proof).code(), ErrorCode::Bind);
 }
 
 // --- mistakes ---

@@ -27,15 +27,15 @@ constexpr std::string_view kRankSymbol = "rank";
 
 }  // namespace
 
-RankDependence::RankDependence(const HostIrContainer& program, const ScalarBindings& bindings, int64_t ranks)
-    : program_(program), bindings_(bindings), ranks_(ranks) {
+RankDependence::RankDependence(const HostIrContainer& program, const ScalarBindings& bindings, RankLimits limits)
+    : program_(program), bindings_(bindings), ranks_(limits.ranks), most_iterations_(limits.most_iterations) {
   for (const Scalar* symbol : program.allSymbols()) {
     if (symbol->name() == kRankSymbol && !program.isInput(symbol)) rank_ = symbol;
   }
-  std::vector<int64_t> all(static_cast<size_t>(ranks));
+  std::vector<int64_t> all(static_cast<size_t>(ranks_));
   std::iota(all.begin(), all.end(), int64_t{0});
-  const int64_t shape[] = {ranks};
-  frames_.emplace_back(all, shape, ranks);
+  const int64_t shape[] = {ranks_};
+  frames_.emplace_back(all, shape, ranks_);
   for (TensorView* input : tensorsOf(program.inputs())) addTensor(input);
   for (TensorView* output : program.outputs()) addTensor(output);
   forEachStatement(program.topLevel(), [&](const Expr& expr) { addStatement(expr); });

@@ -12,19 +12,26 @@
 #include "analysis/shards.h"
 #include "host/check/rank_job.h"
 #include "host/ir/host_ir_container.h"
+#include "host/ir/loop_limit.h"
 
 namespace tokamak {
 
 struct ForLoop;
 struct LoadStoreOp;
 
+struct RankLimits {
+  int64_t ranks = 1;  ///< of the job
+  int64_t most_iterations = kMostIterations;
+};
+
 class RankDependence {
  public:
   /// As RankDifferences.
-  RankDependence(const HostIrContainer& program, const ScalarBindings& bindings, int64_t ranks);
+  RankDependence(const HostIrContainer& program, const ScalarBindings& bindings, RankLimits limits);
 
   const HostIrContainer& program() const { return program_; }
   const ScalarBindings& bindings() const { return bindings_; }
+  int64_t mostIterations() const { return most_iterations_; }
   /// What stands for the rank's number; null where the program does not mention it.
   const Scalar* rankSymbol() const { return rank_; }
   const std::vector<RankFrame>& frames() const { return frames_; }
@@ -88,6 +95,7 @@ class RankDependence {
   const HostIrContainer& program_;
   const ScalarBindings& bindings_;
   const int64_t ranks_;
+  const int64_t most_iterations_;
   const Scalar* rank_ = nullptr;
   std::vector<RankFrame> frames_;
   std::vector<std::vector<int64_t>> teams_;

@@ -121,21 +121,35 @@ class RankDifferences::Walk {
     const auto start = evaluate(*op.start, scalars_);
     const auto step = evaluate(*op.step, scalars_);
     const std::optional<int64_t> iterations = iterationsOf(op, scalars_);
-    if (!start || !step || !iterations || *iterations > kMostIterations) return emitAlone();  // refused when it is run
+    if (!start || !step || !iterations || *iterations > analysis_.mostIterations() / around_)
+      return emitAlone();  // refused when it is run
+    if (*iterations == 0 && collapsed_ == 0) return;
     const bool is_unrolled = wants_visits_ ? RankDependence::communicates(op.body) : analysis_.isUnrolled(op);
-    const int64_t walked = is_unrolled ? *iterations : std::min<int64_t>(*iterations, wants_visits_ ? 0 : 1);
-    for (int64_t i = 0; i < walked; ++i) {
+    if (!is_unrolled) return wants_visits_ ? void() : collapsed(op, asInt(*start));
+    const int64_t around = std::exchange(around_, around_ * std::max<int64_t>(*iterations, 1));
+    for (int64_t i = 0; i < *iterations; ++i) {
       scalars_[op.index] = asInt(*start) + i * asInt(*step);
       walk(op.body);
     }
     scalars_.erase(op.index);
+    around_ = around;
+  }
+
+  // Nothing in the loop is computed of the rank: all that there is in it is told once, whatever iterations do.
+  void collapsed(const ForLoop& op, int64_t start) {
+    ++collapsed_;
+    scalars_[op.index] = start;
+    walk(op.body);
+    scalars_.erase(op.index);
+    --collapsed_;
   }
 
   void choice(const IfThenElse& op) {
     const auto holds = evaluate(*op.predicate, scalars_);
     if (!holds) return emitAlone();
     if (analysis_.isOfRank(op.predicate)) emit(asInt(*holds));
-    walk(asInt(*holds) != 0 ? op.then_body : op.else_body);
+    if (asInt(*holds) != 0 || collapsed_ > 0) walk(op.then_body);
+    if (asInt(*holds) == 0 || collapsed_ > 0) walk(op.else_body);
   }
 
   void collective(const Expr& expr, const Communication& op) {
@@ -258,6 +272,8 @@ class RankDifferences::Walk {
   const RankFrame& frame_;
   ScalarBindings scalars_;
   bool wants_visits_ = false;
+  int64_t around_ = 1;     // iterations of all loops around together
+  int64_t collapsed_ = 0;  // loops around that are told once
   std::vector<int64_t> signature_;
   std::vector<RankVisit> visits_;
   std::unordered_map<int64_t, int64_t> teams_;
@@ -267,8 +283,8 @@ class RankDifferences::Walk {
   int64_t next_number_ = 0;
 };
 
-RankDifferences::RankDifferences(const HostIrContainer& program, const ScalarBindings& bindings, int64_t ranks)
-    : analysis_(std::make_unique<RankDependence>(program, bindings, ranks)) {}
+RankDifferences::RankDifferences(const HostIrContainer& program, const ScalarBindings& bindings, RankLimits limits)
+    : analysis_(std::make_unique<RankDependence>(program, bindings, limits)) {}
 
 RankDifferences::~RankDifferences() = default;
 

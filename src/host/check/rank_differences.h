@@ -12,6 +12,7 @@
 namespace tokamak {
 
 class RankDependence;
+struct RankLimits;
 
 /// What a statement communicates when a rank comes to it.
 struct RankVisit {
@@ -28,7 +29,7 @@ class RankDifferences {
  public:
   /// `bindings`: of all extents and steering scalars. Both outlive it. Errors: HostProgram, naming tensor and axis, for
   /// shards that are refused.
-  RankDifferences(const HostIrContainer& program, const ScalarBindings& bindings, int64_t ranks);
+  RankDifferences(const HostIrContainer& program, const ScalarBindings& bindings, RankLimits limits);
   ~RankDifferences();
 
   /// The meshes of the program that peers may follow, and all ranks in a row, first.
