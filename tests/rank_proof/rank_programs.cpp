@@ -321,6 +321,103 @@ class Mutants {
   std::vector<RankMutant> mutants_;
 };
 
+// --- texts ---
+
+// Tensors: op k reads T4k and writes T4k+1; T4k is computed of the input T4k+2. Behind all of them is what is read.
+class RankTextWriter {
+ public:
+  RankTextWriter(const RankText& text, int64_t rank)
+      : text_(text), rank_(rank), groups_(groupsOf(text)), next_sink_(4 * static_cast<int64_t>(text.ops.size())) {}
+
+  std::string write() {
+    std::vector<std::string> inputs;
+    for (size_t i = 0; i < text_.ops.size(); ++i) {
+      const auto op = static_cast<int64_t>(i);
+      if (elements(op).input > 0) {
+        inputs.push_back(sourceOf(op));
+        allocate(inputOf(op), elements(op).input);
+      }
+      if (elements(op).output > 0) allocate(outputOf(op), elements(op).output);
+    }
+    for (const RankStatement& statement : text_.statements) add(statement);
+    return fmt::format("%HostIrContainer {{ ({}) -> () :\n  GetCurrentStream into Stream 0\n{}}} // %HostIrContainer\n",
+                       joined(inputs), body_);
+  }
+
+ private:
+  const RankOp& opAt(int64_t op) const { return text_.ops[static_cast<size_t>(op)]; }
+  BufferCounts elements(int64_t op) const { return elementsOf(opAt(op), rank_); }
+  std::string inputOf(int64_t op) { return tensor(4 * op, elements(op).input, opAt(op)); }
+  std::string outputOf(int64_t op) { return tensor(4 * op + 1, elements(op).output, opAt(op)); }
+  std::string sourceOf(int64_t op) { return tensor(4 * op + 2, elements(op).input, opAt(op)); }
+
+  std::string tensor(int64_t number, int64_t size, const RankOp& op, std::string_view axis = "i") {
+    std::string& known = tensors_[number];
+    if (known.empty())
+      known = fmt::format("T{}_g_{}[{}S{}{{{}}}]", number, op.is_double ? "double" : "float", axis, next_axis_++, size);
+    return known;
+  }
+
+  void allocate(const std::string& what, int64_t size) {
+    body_ += fmt::format(
+        "  {} = ALLOCATE(buffer={}, mem_type=global, size={}, zero_init=false, "
+        "resets_to_zero=false)\n",
+        what, what, size);
+  }
+
+  void read(const std::string& what, int64_t size, const RankOp& op) {
+    const std::string sink = tensor(next_sink_++, size, op, "r");
+    allocate(sink, 1);
+    body_ += fmt::format("  {}\n     = reduction( {}, op = add, initial value = {}(0), allreduce = false )\n", sink,
+                         what, op.is_double ? "double" : "float");
+  }
+
+  void add(const RankStatement& statement) {
+    const int64_t op = statement.op;
+    const std::string stream = statement.stream == 0 ? "0" : fmt::format("( {} )", statement.stream);
+    switch (statement.kind) {
+      case Kind::Write: body_ += fmt::format("  {}\n     = -{};\n", inputOf(op), sourceOf(op)); break;
+      case Kind::Read: read(outputOf(op), elements(op).output, opAt(op)); break;
+      case Kind::ReadInput: read(inputOf(op), elements(op).input, opAt(op)); break;
+      case Kind::Wait: {
+        const int64_t group = groups_[static_cast<size_t>(op)];
+        body_ += fmt::format("  Wait Communication {}\n", group >= 0 ? kFirstGroup + group : op);
+        break;
+      }
+      case Kind::StartGroup: body_ += "  StartCoalescing\n"; break;
+      case Kind::EndGroup: body_ += fmt::format("  EndCoalescing {}\n", kFirstGroup + op); break;
+      case Kind::SetStream: body_ += fmt::format("  SetCurrentStream to Stream {}\n", stream); break;
+      case Kind::Synchronize: body_ += fmt::format("  Synchronize Stream {}\n", stream); break;
+      case Kind::Post: post(op); break;
+    }
+  }
+
+  void post(int64_t number) {
+    const RankOp& op = opAt(number);
+    if (isTransfer(op)) {
+      const bool sends = op.kind == CommunicationKind::Send;
+      body_ += fmt::format("  P2PCommunication {} (type={}, buffer={}, peer={}, backend=Local)\n", number,
+                           sends ? "send" : "recv", sends ? inputOf(number) : outputOf(number), op.peer);
+      return;
+    }
+    std::string details = op.root < 0 ? "" : fmt::format("root={}, ", op.root);
+    if (op.reduction != ReductionKind::Sum) details += "reduction=max, ";
+    body_ += fmt::format("  Communication {} (type={}, team=({}), {}input={}, output={}, backend=Local)\n", number,
+                         enumName(op.kind), joined(op.team, " "), details,
+                         elements(number).input > 0 ? inputOf(number) : "none",
+                         elements(number).output > 0 ? outputOf(number) : "none");
+  }
+
+  static constexpr int64_t kFirstGroup = 1000;
+  const RankText& text_;
+  const int64_t rank_;
+  const std::vector<int64_t> groups_;
+  std::map<int64_t, std::string> tensors_;
+  std::string body_;
+  int64_t next_axis_ = 0;
+  int64_t next_sink_;
+};
+
 }  // namespace
 
 RankTexts legalProgram(std::mt19937& random, const RankProgramShape& shape) {
@@ -352,92 +449,7 @@ std::vector<int64_t> groupsOf(const RankText& text) {
   return groups;
 }
 
-// Tensors: op k reads T4k and writes T4k+1; T4k+2 is an input of the program that T4k is computed of, and T4k+3 is what
-// a reading gives.
-std::string textOf(const RankText& text, int64_t rank) {
-  const std::vector<int64_t> groups = groupsOf(text);
-  std::vector<std::string> inputs;
-  std::string body;
-  int64_t axis = 0;
-  std::map<int64_t, std::string> tensors;
-  const auto tensor = [&](int64_t number, int64_t elements, bool is_double, bool is_reduced = false) {
-    std::string& known = tensors[number];
-    if (known.empty())
-      known = fmt::format("T{}_g_{}[{}S{}{{{}}}]", number, is_double ? "double" : "float", is_reduced ? "r" : "i",
-                          axis++, elements);
-    return known;
-  };
-  const auto allocate = [&](const std::string& what, int64_t elements) {
-    body += fmt::format("  {} = ALLOCATE(buffer={}, mem_type=global, size={}, zero_init=false, resets_to_zero=false)\n",
-                        what, what, elements);
-  };
-  const auto elements = [&](int64_t op) { return elementsOf(text.ops[static_cast<size_t>(op)], rank); };
-  const auto inputOf = [&](int64_t op) {
-    return tensor(4 * op, elements(op).input, text.ops[static_cast<size_t>(op)].is_double);
-  };
-  const auto outputOf = [&](int64_t op) {
-    return tensor(4 * op + 1, elements(op).output, text.ops[static_cast<size_t>(op)].is_double);
-  };
-  for (size_t i = 0; i < text.ops.size(); ++i) {
-    const auto op = static_cast<int64_t>(i);
-    if (elements(op).input > 0) {
-      inputs.push_back(tensor(4 * op + 2, elements(op).input, text.ops[i].is_double));
-      allocate(inputOf(op), elements(op).input);
-    }
-    if (elements(op).output > 0) allocate(outputOf(op), elements(op).output);
-  }
-  const auto streamText = [](int64_t stream) { return stream == 0 ? std::string("0") : fmt::format("( {} )", stream); };
-  std::string named;
-  std::map<int64_t, int64_t> sinks;
-  int64_t next_sink = 4 * static_cast<int64_t>(text.ops.size());
-  named = "  GetCurrentStream into Stream 0\n";
-  body = named + body;
-  const auto read = [&](const std::string& what, int64_t count, bool is_double) {
-    const std::string sink = tensor(next_sink++, count, is_double, true);
-    allocate(sink, 1);
-    body += fmt::format("  {}\n     = reduction( {}, op = add, initial value = {}(0), allreduce = false )\n", sink,
-                        what, is_double ? "double" : "float");
-  };
-  for (const RankStatement& statement : text.statements) {
-    const int64_t op = statement.op;
-    switch (statement.kind) {
-      case Kind::Write:
-        body += fmt::format("  {}\n     = -{};\n", inputOf(op),
-                            tensor(4 * op + 2, elements(op).input, text.ops[static_cast<size_t>(op)].is_double));
-        break;
-      case Kind::Read: read(outputOf(op), elements(op).output, text.ops[static_cast<size_t>(op)].is_double); break;
-      case Kind::ReadInput: read(inputOf(op), elements(op).input, text.ops[static_cast<size_t>(op)].is_double); break;
-      case Kind::Wait: {
-        const int64_t group = groups[static_cast<size_t>(op)];
-        body += fmt::format("  Wait Communication {}\n", group >= 0 ? 1000 + group : op);
-        break;
-      }
-      case Kind::StartGroup: body += "  StartCoalescing\n"; break;
-      case Kind::EndGroup: body += fmt::format("  EndCoalescing {}\n", 1000 + op); break;
-      case Kind::SetStream:
-        body += fmt::format("  SetCurrentStream to Stream {}\n", streamText(statement.stream));
-        break;
-      case Kind::Synchronize: body += fmt::format("  Synchronize Stream {}\n", streamText(statement.stream)); break;
-      case Kind::Post: {
-        const RankOp& posted = text.ops[static_cast<size_t>(op)];
-        if (isTransfer(posted)) {
-          const bool sends = posted.kind == CommunicationKind::Send;
-          body += fmt::format("  P2PCommunication {} (type={}, buffer={}, peer={}, backend=Local)\n", op,
-                              sends ? "send" : "recv", sends ? inputOf(op) : outputOf(op), posted.peer);
-          break;
-        }
-        std::string details = posted.root < 0 ? "" : fmt::format("root={}, ", posted.root);
-        if (posted.reduction != ReductionKind::Sum) details += "reduction=max, ";
-        body +=
-            fmt::format("  Communication {} (type={}, team=({}), {}input={}, output={}, backend=Local)\n", op,
-                        enumName(posted.kind), joined(posted.team, " "), details,
-                        elements(op).input > 0 ? inputOf(op) : "none", elements(op).output > 0 ? outputOf(op) : "none");
-        break;
-      }
-    }
-  }
-  return fmt::format("%HostIrContainer {{ ({}) -> () :\n{}}} // %HostIrContainer\n", joined(inputs), body);
-}
+std::string textOf(const RankText& text, int64_t rank) { return RankTextWriter(text, rank).write(); }
 
 std::vector<std::unique_ptr<HostIrContainer>> hostProgramsOf(const RankTexts& program) {
   std::vector<std::unique_ptr<HostIrContainer>> programs;

@@ -13,6 +13,7 @@
 #include "compile/rank_proof.h"
 #include "dist/unconnected_communicator.h"
 #include "error_of.h"
+#include "host/check/rank_checker.h"
 #include "host/ir/text/host_parser.h"
 
 namespace tokamak {
@@ -352,6 +353,33 @@ TEST(RankProofFindings, NamePermutationsThatDoNotMeet) {
   EXPECT_EQ(findingsOf(proofOf(twoWays(permute, own), 2)), "");
   expectFinding(twoWays(permute, permute), 2, RankFinding::Kind::Mismatch,
                 "rank 0 sends to rank 1, and rank 1 receives from rank 1");
+}
+
+// Three ranks exchange parts of other sizes with each other; ranks 0 and 1 are a class.
+TEST(RankProofFindings, NameExchangesThatDoNotFit) {
+  const auto job = [](int64_t expected_of_last) {
+    RankJob made = {.ranks = 3, .teams = {{0, 1, 2}}, .team_maps = {{0, 0, 0}}};
+    const auto add = [&](std::vector<int64_t> ranks, int64_t sent, std::vector<int64_t> received) {
+      auto works = std::make_shared<PostedWorks>();
+      const CommunicationRequest request = {
+          .kind = CommunicationKind::AllToAll, .counts = {sent, sent, sent}, .received = std::move(received)};
+      works->works.push_back({.requests = {{.request = request, .team = 0, .statement = 0}}, .point = 0});
+      works->points.push_back({.work = 0});
+      const int64_t recorded = ranks[0];
+      made.classes.push_back({.ranks = std::move(ranks),
+                              .recorded = recorded,
+                              .works = works,
+                              .statements = std::make_shared<std::vector<std::string>>(1, "AllToAll")});
+    };
+    add({0, 1}, 4, {4, 4, expected_of_last});
+    add({2}, 2, {4, 4, 2});
+    return made;
+  };
+  EXPECT_TRUE(checkRanks(job(2)).empty());
+  const std::vector<RankFinding> findings = checkRanks(job(4));
+  ASSERT_FALSE(findings.empty());
+  EXPECT_NE(findings[0].message.find("rank 2 sends 2 elements to rank 0, which expects 4"), std::string::npos)
+      << findings[0].message;
 }
 
 TEST(RankProofFindings, NameTransfersThatDiffer) {

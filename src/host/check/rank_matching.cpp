@@ -135,6 +135,7 @@ class RankMatcher {
     const auto repeated = std::ranges::unique(kinds);
     kinds.erase(repeated.begin(), repeated.end());
     matchPermutations(team, sides);
+    matchExchanges(team, sides, kinds);
     if (sides.size() != team.size()) addAbsent(team, sides);
     std::vector<std::pair<int32_t, const Sequence*>> key;
     for (const Side& side : kinds) key.emplace_back(side.of, side.sequence);
@@ -228,12 +229,37 @@ class RankMatcher {
           continue;
         const bool fits = job_.peerOf(receiver->second->rank, received.receive_from) == side.rank &&
                           sent.request.counts[0] == received.request.received[0];
-        if (!fits) return addPermutation(team, side, *receiver->second, n);
+        if (!fits) return addPair(team, side, *receiver->second, n);
       }
     }
   }
 
-  void addPermutation(const std::vector<int64_t>& team, const Side& sender, const Side& receiver, size_t n) {
+  // Of each AllToAll: that each kind of member expects of every other member what that one sends.
+  void matchExchanges(const std::vector<int64_t>& team, const std::vector<Side>& sides,
+                      const std::vector<Side>& receivers) {
+    for (size_t n = 0; n < sides[0].sequence->places.size() && !isFull(); ++n) {
+      if (postedOf(sides[0], n).request.kind != CommunicationKind::AllToAll) continue;
+      for (const Side& receiver : receivers) {
+        for (const Side& sender : sides) {
+          if (n < sender.sequence->places.size() && n < receiver.sequence->places.size() &&
+              !isExchange(team, sender, receiver, n))
+            return addPair(team, sender, receiver, n);
+        }
+      }
+    }
+  }
+
+  // Or no AllToAll, which is told elsewhere.
+  bool isExchange(const std::vector<int64_t>& team, const Side& sender, const Side& receiver, size_t n) const {
+    const CommunicationRequest& sent = postedOf(sender, n).request;
+    const CommunicationRequest& expected = postedOf(receiver, n).request;
+    if (sent.kind != CommunicationKind::AllToAll || expected.kind != CommunicationKind::AllToAll) return true;
+    const std::vector<int64_t>& received = expected.received.empty() ? expected.counts : expected.received;
+    return sent.counts[static_cast<size_t>(positionOf(team, receiver.rank))] ==
+           received[static_cast<size_t>(positionOf(team, sender.rank))];
+  }
+
+  void addPair(const std::vector<int64_t>& team, const Side& sender, const Side& receiver, size_t n) {
     const std::string difference =
         differenceOf(requestOf(sender, n), sender.rank, requestOf(receiver, n), receiver.rank, team);
     add({.kind = RankFinding::Kind::Mismatch,
