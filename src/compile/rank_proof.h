@@ -37,6 +37,7 @@ struct RankProof {
 /// `bindings`: of all extents of inputs, and of scalar inputs.
 /// Errors: Usage for a number of ranks; those of localProgram() and of the passes, with the rank; Bind for sizes that
 /// do not fit. What a rank's run would raise later is a finding.
+/// Thread safety: one thread at a time per program: it makes scalars in it.
 RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindings, const RankProofOptions& options);
 
 /// The same for local programs, finished, one per rank. Their inputs have constant sizes. Errors: those of

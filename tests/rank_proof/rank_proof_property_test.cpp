@@ -19,16 +19,17 @@
 namespace tokamak {
 namespace {
 
-// TOKAMAK_RANK_PROGRAMS=2000: so many programs, and mutants and judged ones in proportion.
-int64_t programs() {
-  const char* const wanted = std::getenv("TOKAMAK_RANK_PROGRAMS");
-  return wanted == nullptr ? 300 : std::atoll(wanted);
+int64_t numberIn(const char* variable, int64_t otherwise) {
+  const char* const given = std::getenv(variable);
+  return given == nullptr ? otherwise : std::atoll(given);
 }
 
-// --gtest_random_seed=N draws other programs; 0, the default, always the same.
+// TOKAMAK_RANK_PROGRAMS=2000: so many programs, and mutants and judged ones in proportion.
+int64_t programs() { return numberIn("TOKAMAK_RANK_PROGRAMS", 300); }
+
+// TOKAMAK_RANK_SEED=N draws other programs; without, always the same.
 std::mt19937 randomFor(int64_t program) {
-  const auto block = static_cast<uint32_t>(GTEST_FLAG_GET(random_seed));
-  return std::mt19937(block * 10'000'019U + static_cast<uint32_t>(program));
+  return std::mt19937(static_cast<uint32_t>(numberIn("TOKAMAK_RANK_SEED", 0) + program));
 }
 
 // What the proof says; a program that cannot be read is refused as well.
@@ -104,12 +105,14 @@ TEST(RankProofProperty, ReportsAllMutantsThatAreFaults) {
           << describe(mutant.program);
     }
   }
+  int64_t faults = 0;
   for (const auto& [kind, tally] : tallies) {
     std::printf("%-24s %5lld mutants, %5lld faults, %5lld reported\n", std::string(kind).c_str(),
                 static_cast<long long>(tally.all), static_cast<long long>(tally.faults),
                 static_cast<long long>(tally.reported));
-    EXPECT_GT(tally.faults, 0) << kind;
+    faults += tally.faults;
   }
+  EXPECT_GT(faults, mutants / 2);
 }
 
 std::set<std::string_view> kindsOf(const RankProof& proof) {

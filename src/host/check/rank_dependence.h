@@ -19,11 +19,13 @@ namespace tokamak {
 struct ForLoop;
 struct LoadStoreOp;
 
+/// What is looked at.
 struct RankLimits {
-  int64_t ranks = 1;  ///< of the job
-  int64_t most_iterations = kMostIterations;
+  int64_t ranks = 1;                          ///< of the job
+  int64_t most_iterations = kMostIterations;  ///< of loops around one another; those with more are refused in a run
 };
 
+/// Thread safety: one thread at a time; it makes scalars in the program.
 class RankDependence {
  public:
   /// As RankDifferences.
