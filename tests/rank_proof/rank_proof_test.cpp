@@ -253,6 +253,22 @@ TEST(RankProof, RefusesLoopsOfTooManyIterations) {
   EXPECT_EQ(errorOf(proof).code(), ErrorCode::Bind);
 }
 
+TEST(RankFrame, ComesFromEachRankToEachOther) {
+  const std::vector<int64_t> devices = {5, 3, 0, 1, 7, 2};
+  const std::vector<std::vector<int64_t>> shapes = {{6}, {2, 3}, {3, 2}, {1, 6}, {3, 1, 2}};
+  for (const std::vector<int64_t>& shape : shapes) {
+    const RankFrame frame(devices, shape, 8);
+    for (const int64_t from : devices) {
+      for (const int64_t to : devices) EXPECT_EQ(frame.at(from, frame.offset(from, to)), to);
+    }
+    EXPECT_EQ(frame.offset(5, 4), -1);
+    EXPECT_EQ(frame.offset(9, 5), -1);
+  }
+  const RankFrame rows(devices, shapes[1], 8);
+  EXPECT_EQ(rows.offset(5, 3), rows.offset(0, 5));  // around the row
+  EXPECT_EQ(rows.offset(5, 1), rows.offset(1, 5));  // around the column
+}
+
 // --- mistakes ---
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

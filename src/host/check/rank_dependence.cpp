@@ -171,9 +171,10 @@ void RankDependence::addStatement(const Expr& expr) {
   for (TensorView* tensor : tensorsOf(expr.outputs())) addTensor(tensor);
   if (expr.info().is_communication) number_of_.emplace(&expr, static_cast<int32_t>(number_of_.size()));
   if (const auto* op = expr.as<Communication>()) {
-    const bool has_one = op->in == nullptr || op->out == nullptr || op->in->mesh() == op->out->mesh();
-    const DeviceMesh* const mesh = has_one ? &(op->in != nullptr ? op->in : op->out)->mesh() : nullptr;
-    addTeamMap(expr, mesh, [&](int64_t rank) { return teamOfRank(*op, rank); });
+    const bool is_between_meshes = op->in != nullptr && op->out != nullptr && op->in->mesh() != op->out->mesh();
+    const TensorView* const side = op->in != nullptr ? op->in : op->out;
+    addTeamMap(expr, is_between_meshes || side == nullptr ? nullptr : &side->mesh(),
+               [&](int64_t rank) { return teamOfRank(*op, rank); });
   }
   if (const auto* op = expr.as<CollectivePermute>())
     addTeamMap(expr, &op->in->mesh(), [&](int64_t rank) { return teamOfRank(*op, rank); });
@@ -198,11 +199,14 @@ void RankDependence::addTeamMap(const Expr& expr, const DeviceMesh* mesh, const 
     const std::vector<int64_t> team = team_of(rank);
     const bool is_in = std::ranges::find(team, rank) != team.end();
     map[static_cast<size_t>(rank)] = is_in ? teamNumber(team) : -1;
-    if (!is_in || mesh == nullptr) continue;
-    const std::vector<std::vector<int64_t>>& coordinates = meshes_[meshNumber(*mesh)].coordinates;
+    if (!is_in) continue;
+    // The others of the row have it, too, or all that are named.
+    const std::vector<std::vector<int64_t>>* const coordinates =
+        mesh == nullptr ? nullptr : &meshes_[meshNumber(*mesh)].coordinates;
     for (const int64_t other : team) {
-      const bool is_in_mesh = 0 <= other && other < ranks_ && !coordinates[static_cast<size_t>(other)].empty();
-      if (is_in_mesh) map[static_cast<size_t>(other)] = map[static_cast<size_t>(rank)];
+      if (other < 0 || other >= ranks_) continue;
+      const auto place = static_cast<size_t>(other);
+      if (coordinates == nullptr || !(*coordinates)[place].empty()) map[place] = map[static_cast<size_t>(rank)];
     }
   }
   map_of_.emplace(&expr, static_cast<int32_t>(team_maps_.size()));

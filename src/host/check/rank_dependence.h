@@ -87,7 +87,7 @@ class RankDependence {
   void addTensor(TensorView* tensor);
   void addStatement(const Expr& expr);
   void addView(const TensorView* out, const TensorView* in, bool is_of_rank);
-  // `mesh`: the one whose rows the members have, each the same; null where there is none.
+  // `mesh`: the one whose rows may be teams; null where all have the team that is named.
   template <class TeamOf>
   void addTeamMap(const Expr& expr, const DeviceMesh* mesh, const TeamOf& team_of);
   int32_t teamNumber(const std::vector<int64_t>& team);

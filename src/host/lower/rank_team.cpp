@@ -18,12 +18,9 @@ std::vector<int64_t> rowOfRank(const std::vector<int64_t>& named, const DeviceMe
 }  // namespace
 
 std::vector<int64_t> teamOfRank(const Communication& op, int64_t rank) {
-  for (const TensorView* side : {op.in, op.out}) {
-    if (side == nullptr) continue;
-    std::vector<int64_t> team = rowOfRank(op.team, side->mesh(), rank);
-    if (team != op.team) return team;
-  }
-  return op.team;
+  const bool is_between_meshes = op.in != nullptr && op.out != nullptr && op.in->mesh() != op.out->mesh();
+  if (is_between_meshes || (op.in == nullptr && op.out == nullptr)) return op.team;
+  return rowOfRank(op.team, (op.in != nullptr ? op.in : op.out)->mesh(), rank);
 }
 
 std::vector<int64_t> teamOfRank(const CollectivePermute& op, int64_t rank) {

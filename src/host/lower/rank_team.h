@@ -9,8 +9,8 @@
 
 namespace tokamak {
 
-/// The row of the input's mesh (else of the output's) that the rank is in, where the statement names the first row of a
-/// dimension; else the team as it is named. The rank need not be in it.
+/// The row of the tensors' mesh that the rank is in, where the statement names the first row of a dimension; else, as
+/// between two meshes, the team as it is named. The rank need not be in it.
 std::vector<int64_t> teamOfRank(const Communication& op, int64_t rank);
 std::vector<int64_t> teamOfRank(const CollectivePermute& op, int64_t rank);
 
