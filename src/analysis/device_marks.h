@@ -7,7 +7,7 @@
 
 namespace tokamak {
 
-/// Programs run on one device; those for several exist as text only. `operation`: for the message. Errors: Unsupported
+/// What is for one device takes no program over several. `operation`: for the message. Errors: Unsupported
 /// for a tensor with a mesh or a device axis.
 void requireOneDevice(std::string_view operation, const Fusion& program);
 

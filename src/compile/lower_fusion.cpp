@@ -22,6 +22,7 @@
 #include "host/ir/input_updates.h"
 #include "host/ir/verifier.h"
 #include "host/lower/buffer_passes.h"
+#include "host/lower/lower_reshardings.h"
 #include "host/lower/segment_slices.h"
 #include "host/lower/stream_scalars.h"
 #include "ir/clone.h"
@@ -30,6 +31,7 @@
 #include "ir/ops/math/load_store_op.h"
 #include "ir/text/names.h"
 #include "schedule/schedule_checks.h"
+#include "schedule/sharding.h"
 #include "schedule/transforms.h"
 #include "segment/group_merging.h"
 #include "segment/group_order.h"
@@ -129,9 +131,39 @@ MergeRules withChains(MergeRules rules, const Chains& chains) {
   return rules;
 }
 
+// What devices have to do with groups.
+struct DeviceLimits {
+  std::unordered_set<const Expr*> reshardings;
+  std::map<const TensorView*, DeviceMesh> meshes;
+};
+
+DeviceLimits deviceLimits(const Fusion& fusion) {
+  DeviceLimits limits;
+  for (const Expr* expr : fusion.exprs()) {
+    if (isResharding(*expr)) limits.reshardings.insert(expr);
+  }
+  for (const TensorView* tensor : fusion.allTensors()) limits.meshes[tensor] = tensor->mesh();
+  return limits;
+}
+
+// The rules, and that reshardings are statements of their own, and groups on one mesh.
+MergeRules withDevices(MergeRules rules, const DeviceLimits& limits) {
+  rules.stays_alone = [asked = std::move(rules.stays_alone), &limits](const Expr& expr) {
+    return limits.reshardings.contains(&expr) || asked(expr);
+  };
+  if (!rules.may_be_group) return rules;
+  rules.may_be_group = [asked = std::move(rules.may_be_group), &limits](const SegmentedGroup& group) {
+    const auto meshOf = [&](const Expr* expr) { return limits.meshes.at(asTensor(expr->output(0))); };
+    const DeviceMesh mesh = meshOf(group.exprs[0]);
+    return std::ranges::all_of(group.exprs, [&](const Expr* expr) { return meshOf(expr) == mesh; }) && asked(group);
+  };
+  return rules;
+}
+
 std::vector<SegmentedGroup> groupsOf(const Fusion& fusion, Grouping grouping, const KernelTarget& target,
-                                     const Chains& chains) {
-  const MergeRules rules = withChains(withEnds(rulesOf(fusion, grouping, target)), chains);
+                                     const Chains& chains, const DeviceLimits& limits) {
+  MergeRules rules = withChains(withEnds(rulesOf(fusion, grouping, target)), chains);
+  if (!limits.meshes.empty()) rules = withDevices(std::move(rules), limits);
   std::vector<SegmentedGroup> groups = segment(fusion, rules);
   if (grouping == Grouping::Fused)
     groups = moveSmallOpsToProducers(
@@ -305,6 +337,40 @@ void labelTensors(HostIrContainer& program) {
   }
 }
 
+// How ops become statements.
+struct GroupPlan {
+  Chains operand_views;
+  std::vector<SegmentedGroup> groups;
+  InputUpdates updates;
+  std::unordered_set<const Expr*> by_hand;  // first ops of groups that somebody said how to compute
+};
+
+// How a fusion is scheduled that is grouped.
+enum class Scheduled : uint8_t { ByRule, ByHand };
+Scheduled scheduledOf(const Fusion& fusion) { return isScheduled(fusion) ? Scheduled::ByHand : Scheduled::ByRule; }
+
+// `limits` are those of a fusion whose shardings are aside.
+GroupPlan planGroups(const Fusion& fusion, Scheduled scheduled, Chains operand_views, Grouping grouping,
+                     const KernelTarget& target, const DeviceLimits& limits) {
+  GroupPlan plan;
+  plan.operand_views = std::move(operand_views);
+  plan.groups = groupsOf(fusion, grouping, target, plan.operand_views, limits);
+  plan.updates =
+      planInputUpdates(fusion, plan.groups, makesKernels(grouping) ? GroupRuns::AsKernels : GroupRuns::OpByOp);
+  if (!makesKernels(grouping) || scheduled == Scheduled::ByRule) return plan;
+  for (const SegmentedGroup& group : plan.groups) {
+    if (isKernelByHand(*group.exprs[0])) plan.by_hand.insert(group.exprs[0]);
+  }
+  return plan;
+}
+
+// What each device computes is grouped as one device would do it.
+GroupPlan planGroupsOverDevices(Fusion& fusion, Grouping grouping, const KernelTarget& target) {
+  const DeviceLimits limits = deviceLimits(fusion);
+  const ShardingsAside aside(fusion);
+  return planGroups(fusion, scheduledOf(fusion), {}, grouping, target, limits);
+}
+
 // Callers' tensors have fewer axes than there may be inside.
 void requireTensorsWithPlace(const Fusion& fusion) {
   const auto require = [](const char* what, const TensorView* tv) {
@@ -321,7 +387,6 @@ void requireTensorsWithPlace(const Fusion& fusion) {
 std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const HostLoweringOptions& options) {
   static const RangeName range_name("cut fusion");
   const Range range(range_name);
-  requireOneDevice("lower " + definition.name(), definition);
   const Grouping grouping = options.grouping;
   const KernelTarget target = options.target.value_or(cpuTarget());
   std::unique_ptr<Fusion> copy = numberForRefusals(definition);
@@ -329,14 +394,16 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
     if (std::unique_ptr<Fusion> carried = carryInputMarks(*copy)) copy = std::move(carried);
     if (grouping != Grouping::Single) settleMarks(*copy);
   }
+  const bool is_over_devices = hasShardings(definition);
+  if (is_over_devices && copy == nullptr) copy = cloneFusion(definition);
   // What dead ops read would be stored for them.
   const bool has_dead = definition.exprs().size() < definition.allExprs().size();
   if (grouping == Grouping::Whole && has_dead) copy = removeDead(copy != nullptr ? *copy : definition);
   const Fusion& marked = copy != nullptr ? *copy : definition;
   // What somebody scheduled stays as it is.
-  const bool is_scheduled = isScheduled(marked);
-  std::unique_ptr<Fusion> simplified =
-      grouping == Grouping::Fused && !is_scheduled ? prepareForKernels(*simplifyFusion(marked), target) : nullptr;
+  const Scheduled scheduled = scheduledOf(marked);
+  const bool is_simplified = grouping == Grouping::Fused && !is_over_devices && scheduled == Scheduled::ByRule;
+  std::unique_ptr<Fusion> simplified = is_simplified ? prepareForKernels(*simplifyFusion(marked), target) : nullptr;
   const bool infers_layouts = simplified != nullptr && options.output_layouts == OutputLayouts::Inferred;
   if (infers_layouts) hintStrideOrder(*simplified, simplified->outputs());
   const bool takes_views = simplified != nullptr && options.output_views == OutputViews::Give;
@@ -347,6 +414,12 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   if (takes_views) parts = takeViewOutputs(whole);
   const bool has_views = !parts.views.empty();
   const Fusion& fusion = has_views ? *parts.fusion : whole;
+  const GroupPlan plan =
+      is_over_devices
+          ? planGroupsOverDevices(*copy, grouping, target)
+          : planGroups(fusion, scheduled, simplified != nullptr ? makeOperandViews(fusion, target) : Chains(), grouping,
+                       target, {});
+  if (infers_layouts) hintStrideOrder(fusion, passedOn(fusion, plan.groups));
   auto program = std::make_unique<HostIrContainer>(fusion.name());
   Cloner cloner(*program);
   for (Val* input : fusion.inputs()) program->addInput(cloner.clone(input));
@@ -354,25 +427,19 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& definition, const
   copyUpdatedInputs(*program, fusion, cloner, results);
   int64_t units = 0;
   std::set<const Val*> given;
-  const Chains operand_views = simplified != nullptr ? makeOperandViews(fusion, target) : Chains();
-  const std::vector<SegmentedGroup> groups = groupsOf(fusion, grouping, target, operand_views);
-  if (infers_layouts) hintStrideOrder(fusion, passedOn(fusion, groups));
-  const InputUpdates updates =
-      planInputUpdates(fusion, groups, makesKernels(grouping) ? GroupRuns::AsKernels : GroupRuns::OpByOp);
   const InputUpdates none;
-  for (const SegmentedGroup& group : groups) {
+  for (const SegmentedGroup& group : plan.groups) {
     given.insert(group.outputs.begin(), group.outputs.end());
-    if (std::ranges::find(operand_views, group.exprs) != operand_views.end()) {
+    if (std::ranges::find(plan.operand_views, group.exprs) != plan.operand_views.end()) {
       appendOperandView(*program, group.exprs, cloner);
       continue;
     }
-    const bool is_by_hand = makesKernels(grouping) && is_scheduled && isKernelByHand(*group.exprs[0]);
-    const bool is_op = group.exprs.size() == 1 && !is_by_hand;
-    const InputUpdates& at_once = makesKernels(grouping) ? updates : none;
+    const bool is_op = group.exprs.size() == 1 && !plan.by_hand.contains(group.exprs[0]);
+    const InputUpdates& at_once = makesKernels(grouping) ? plan.updates : none;
     program->pushBack(is_op ? cloner.clone(*group.exprs[0]) : makeSegment(fusion, group, at_once, units++, cloner));
   }
   if (has_views) appendViews(*program, parts, cloner, std::move(given));
-  appendUpdates(*program, fusion, updates, cloner, results);
+  appendUpdates(*program, fusion, plan.updates, cloner, results);
   for (TensorView* source : whole.outputs()) {
     TensorView* output = has_views ? parts.cloner->clone(source) : source;
     const auto result = results.find(output);
@@ -401,7 +468,17 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
   runPasses(program, options);
 }
 
+std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLoweringOptions& options) {
+  requireTensorsWithPlace(fusion);
+  std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options);
+  labelTensors(*program);
+  lowerReshardings(*program);
+  labelTensors(*program);
+  return program;
+}
+
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options) {
+  requireOneDevice("lower " + fusion.name(), fusion);
   requireTensorsWithPlace(fusion);
   std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options);
   runPasses(*program, options);

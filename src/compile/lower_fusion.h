@@ -34,14 +34,21 @@ struct HostLoweringOptions {
 
 /// Clones the fusion's live ops, in topological order, into a program: ops that stand alone as statements, other groups
 /// (of more than one op) as PostOnStream. All its tensors are Global; outputs that update an input become aliases of
-/// it.
+/// it. Of a fusion over devices (meshes, device axes, partial tensors) reshardings are Sets of their own
+/// (host/lower/lower_reshardings.h lowers them), other groups are of tensors on one mesh, and no graph passes run.
 std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const HostLoweringOptions& options = {});
 
 /// lower-streams and the passes after it, on a program that makeHostProgram made or a text holds.
 /// Errors: HostProgram for a malformed program; those of the passes.
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);
 
-/// The whole way: makeHostProgram, lower-streams, contract-stream-buffers, place-allocations, insert-deallocations.
+/// The program over ranks that a fusion over devices is: makeHostProgram and lower-reshardings. What each rank runs is
+/// made by localProgram() and finishHostProgram(). Errors: those of these; HostProgram for tensors without a place.
+std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLoweringOptions& options);
+
+/// The whole way for one device: makeHostProgram, lower-streams, contract-stream-buffers, place-allocations,
+/// insert-deallocations.
+/// Errors: Unsupported for a fusion over devices.
 std::unique_ptr<HostIrContainer> lowerToHostProgram(const Fusion& fusion, const HostLoweringOptions& options);
 
 }  // namespace tokamak

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "analysis/device_mesh.h"
 #include "base/require.h"
+#include "dist/communicator.h"
+#include "host/lower/local_program.h"
+#include "schedule/sharding.h"
 
 namespace tokamak {
 
@@ -20,11 +24,41 @@ HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
   return evaluator;
 }
 
+std::unique_ptr<HostIrContainer> lowered(const Fusion& fusion, const HostLoweringOptions& lowering,
+                                         const Communicator* communicator) {
+  if (communicator == nullptr || !hasShardings(fusion)) return lowerToHostProgram(fusion, lowering);
+  auto local =
+      localProgram(*lowerToRanks(fusion, lowering), {.number = communicator->rank(), .ranks = communicator->size()});
+  finishHostProgram(*local, lowering);
+  return local;
+}
+
+// A rank lacks inputs and outputs of meshes that it is not in.
+MultiDeviceExecutor::Outputs outputsOnRank(const Fusion& fusion, const Communicator* communicator) {
+  MultiDeviceExecutor::Outputs all = MultiDeviceExecutor::outputsOf(fusion);
+  if (communicator == nullptr) return all;
+  const auto isHere = [&](const TensorView* tensor) {
+    return tensor->mesh().empty() || hasRank(tensor->mesh(), communicator->rank());
+  };
+  const std::vector<TensorView*> inputs = tensorsOf(fusion.inputs());
+  const auto here = [&](const std::vector<TensorView*>& tensors, size_t number) {
+    return static_cast<size_t>(
+        std::count_if(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(number), isHere));
+  };
+  MultiDeviceExecutor::Outputs own;
+  for (const size_t i : all.given)
+    if (isHere(fusion.outputs()[i])) own.given.push_back(here(fusion.outputs(), i));
+  for (const auto& [output, input] : all.in_place)
+    if (isHere(fusion.outputs()[output]))
+      own.in_place.emplace_back(here(fusion.outputs(), output), here(inputs, input));
+  return own;
+}
+
 }  // namespace
 
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
-    : MultiDeviceExecutor(lowerToHostProgram(fusion, loweringFor(device, params.lowering)), outputsOf(fusion), device,
-                          evaluationOf(params)) {}
+    : MultiDeviceExecutor(lowered(fusion, loweringFor(device, params.lowering), params.evaluator.communicator),
+                          outputsOnRank(fusion, params.evaluator.communicator), device, evaluationOf(params)) {}
 
 MultiDeviceExecutor::MultiDeviceExecutor(std::unique_ptr<HostIrContainer> program, Outputs outputs, Device& device,
                                          const HostIrEvaluatorParams& params)

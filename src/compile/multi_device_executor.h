@@ -25,10 +25,13 @@ class MultiDeviceExecutor {
     std::vector<size_t> given;                        ///< numbers of those that are not hidden
     std::vector<std::pair<size_t, size_t>> in_place;  ///< the others, and which input tensors they are
   };
-  /// Those of a program that a fusion was lowered to.
+  /// Those of a program that a fusion was lowered to, for one device.
   static Outputs outputsOf(const Fusion& fusion);
 
-  /// The fusion is cloned; `device` outlives the executor. Errors: those of the lowering.
+  /// The fusion is cloned; `device` outlives the executor. With params.evaluator.communicator a fusion over devices is
+  /// what this rank of it does: inputs and outputs are those that the rank has, with the sizes of its parts
+  /// (lowerToRanks(), localProgram()). All ranks make theirs and call them alike.
+  /// Errors: those of the lowering; Unsupported for a fusion over devices without a communicator.
   MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params = {});
 
   /// A program that was lowered before, with the outputs of its fusion.

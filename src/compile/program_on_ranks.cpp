@@ -115,6 +115,21 @@ bool isEcho(const std::exception_ptr& failure, int64_t rank) {
   }
 }
 
+RanksOptions withSegments(RanksOptions options) {
+  if (!options.run.segments)
+    options.run.segments = makesKernels(options.lowering.grouping) ? SegmentMode::Kernels : SegmentMode::OpByOp;
+  return options;
+}
+
+// Symbols of another program, by their names, where nothing else tells them.
+void bindByName(const Fusion& program, const ScalarBindings& extents, ScalarBindings& bindings) {
+  for (Scalar* symbol : program.allSymbols()) {
+    if (symbol->name().empty() || bindings.contains(symbol)) continue;
+    for (const auto& [known, value] : extents)
+      if (known->name() == symbol->name()) bindings[symbol] = value;
+  }
+}
+
 }  // namespace
 
 struct ProgramOnRanks::Rank {
@@ -153,6 +168,9 @@ ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const R
     ranks_.push_back(std::move(rank));
   }
 }
+
+ProgramOnRanks::ProgramOnRanks(const Fusion& fusion, const RanksOptions& options)
+    : ProgramOnRanks(lowerToRanks(fusion, options.lowering), withSegments(options)) {}
 
 // All evaluators go first: their calls may wait for other ranks.
 ProgramOnRanks::~ProgramOnRanks() {
@@ -268,6 +286,7 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
       bindings[asScalar(program_->inputs()[i])] = std::get<ScalarValue>(inputs[i]);
     }
   }
+  bindByName(*program_, extents, bindings);
   for (int64_t number = 0; number < ranks(); ++number)
     cutInputs(inputs, bindings, *ranks_[static_cast<size_t>(number)], number);
   runAll();

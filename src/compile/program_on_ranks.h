@@ -30,6 +30,9 @@ class ProgramOnRanks {
  public:
   /// Errors: Usage for no ranks; those of localProgram(), of the passes and of evaluators, with the rank.
   ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options);
+  /// The program over ranks that a fusion over devices is (lowerToRanks()); without options.run.segments, its segments
+  /// run as its grouping says. Errors: the same, and those of lowerToRanks().
+  ProgramOnRanks(const Fusion& fusion, const RanksOptions& options);
   ProgramOnRanks(const ProgramOnRanks&) = delete;
   ProgramOnRanks& operator=(const ProgramOnRanks&) = delete;
   ~ProgramOnRanks();
@@ -39,7 +42,7 @@ class ProgramOnRanks {
   const HostIrContainer& localProgramOf(int64_t rank) const;
 
   /// One value per input of the program, in order, in memory that the host reads; `extents`: of symbols that no input
-  /// has. Gives whole outputs on `device`, dense and row-major, whose data is ready.
+  /// has, which may be another program's of the same names. Gives whole outputs on `device`, dense and row-major, whose data is ready.
   /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Device where ranks do not
   /// agree on a replicated output; else what the rank raises that failed first, not what others were told of it.
   std::vector<Tensor> run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,

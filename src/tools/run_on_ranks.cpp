@@ -8,6 +8,7 @@
 #include "compile/unsharded_fusion.h"
 #include "jit/open_device.h"
 #include "oracle/reference.h"
+#include "schedule/sharding.h"
 #include "tools/input_values.h"
 #include "tools/kernels_option.h"
 #include "tools/lowering_options.h"
@@ -21,9 +22,9 @@ namespace {
 
 void requireRanksUse(const RunOptions& options, const ProgramFile& file) {
   TK_REQUIRE(options.ranks > 0, Usage, "--ranks {}: it must be at least 1", options.ranks);
-  TK_REQUIRE(file.host_program != nullptr, Usage,
-             "--ranks: {} holds a fusion, and only host programs with communications (docs/devices_design.md) run on "
-             "ranks; leave it out",
+  TK_REQUIRE(file.host_program != nullptr || hasShardings(*file.fusion), Usage,
+             "--ranks: the fusion of {} has no mesh, so that one device computes all of it; give its tensors meshes "
+             "(docs/devices_design.md), or leave --ranks out",
              options.file);
   TK_REQUIRE(options.device == "cpu", Usage, "--ranks --device {}: ranks are threads of this process, on the CPU",
              options.device);
@@ -38,11 +39,11 @@ oracle::StoredTensor storedOnHost(const Tensor& tensor) {
 
 // The program on one device, with the inputs as they are before it runs.
 struct Expected {
-  std::unique_ptr<Fusion> fusion;
+  std::unique_ptr<Fusion> fusion;  // of a host program
   std::unique_ptr<oracle::Reference> reference;
 };
 
-Expected expectedOf(const HostIrContainer& program, const InputValues& inputs) {
+Expected expectedOf(const ProgramFile& file, const InputValues& inputs) {
   Expected expected;
   ScalarBindings bindings = inputs.bindings;
   std::vector<oracle::Input> values;
@@ -52,10 +53,11 @@ Expected expectedOf(const HostIrContainer& program, const InputValues& inputs) {
       continue;
     }
     values.emplace_back(std::get<ScalarValue>(inputs.values[i]));
-    bindings[asScalar(program.inputs()[i])] = std::get<ScalarValue>(inputs.values[i]);
+    bindings[asScalar(file.program().inputs()[i])] = std::get<ScalarValue>(inputs.values[i]);
   }
-  expected.fusion = unshardedFusion(program, bindings);
-  expected.reference = std::make_unique<oracle::Reference>(*expected.fusion, std::move(values));
+  if (file.host_program != nullptr) expected.fusion = unshardedFusion(*file.host_program, bindings);
+  const Fusion& whole = file.host_program != nullptr ? *expected.fusion : *file.fusion;
+  expected.reference = std::make_unique<oracle::Reference>(whole, std::move(values));
   return expected;
 }
 
@@ -70,14 +72,15 @@ bool checkOutputs(const oracle::Reference& reference, const std::vector<std::str
   return is_ok;
 }
 
-RanksOptions ranksOptionsOf(const RunOptions& options, const HostIrContainer& program) {
+RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file) {
   RanksOptions made{.ranks = options.ranks};
   made.lowering.grouping = groupingNamed(options.grouping);
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
   made.run.number_of_streams = options.streams;
   made.run.most_iterations = options.most_iterations;
-  made.run.segments = made.lowering.grouping == Grouping::Fused ? segmentModeFor(program, cpuTarget(1))
-                                                                : segmentModeOf(options.grouping);
+  const bool may_be_kernels = file.host_program != nullptr && made.lowering.grouping == Grouping::Fused;
+  made.run.segments =
+      may_be_kernels ? segmentModeFor(*file.host_program, cpuTarget(1)) : segmentModeOf(options.grouping);
   return made;
 }
 
@@ -92,20 +95,22 @@ int runOnRanks(ProgramFile& file, const RunOptions& options) {
   OutputPlaces places(options.outputs);
   const std::shared_ptr<Device> device = openCpuDevice({.threads = 1});
   const std::shared_ptr<Stream> stream = device->createStream();
-  const InputValues inputs = makeInputs(*file.host_program, sources, *device, stream);
+  const InputValues inputs = makeInputs(file.program(), sources, *device, stream);
   std::vector<std::string> names;
-  for (const TensorView* output : file.host_program->outputs()) names.push_back(nameOf(*output));
+  for (const TensorView* output : file.program().outputs()) names.push_back(nameOf(*output));
   places.require(names, {{.what = "the program", .path = options.file}});
   Expected expected;
-  if (options.check) expected = expectedOf(*file.host_program, inputs);
-  const RanksOptions ranks = ranksOptionsOf(options, *file.host_program);
+  if (options.check) expected = expectedOf(file, inputs);
+  const RanksOptions ranks = ranksOptionsOf(options, file);
   const auto compile_start = SteadyClock::now();
-  ProgramOnRanks program(std::move(file.host_program), ranks);
+  std::unique_ptr<ProgramOnRanks> program = file.host_program != nullptr
+                                                ? std::make_unique<ProgramOnRanks>(std::move(file.host_program), ranks)
+                                                : std::make_unique<ProgramOnRanks>(*file.fusion, ranks);
   RunTimes times{.compile = millisecondsSince(compile_start), .first = 0, .later = {}};
   std::vector<Tensor> outputs;
   for (int64_t i = 0; i < options.repeat; ++i) {
     const auto start = SteadyClock::now();
-    outputs = program.run(inputs.values, inputs.bindings, *device, stream);
+    outputs = program->run(inputs.values, inputs.bindings, *device, stream);
     (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
   }
   reportOutputs(names, outputs, places, report);

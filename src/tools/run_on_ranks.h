@@ -1,4 +1,4 @@
-// tokamak run --ranks: a host program over ranks that are threads of this process.
+// tokamak run --ranks: a program over ranks that are threads of this process.
 #pragma once
 
 #include "tools/program_file.h"
@@ -6,10 +6,10 @@
 
 namespace tokamak::tools {
 
-/// Runs the file's host program on options.ranks ranks; with --check, the assembled outputs are compared with the
-/// oracle of the program on one device. The exit code: 0, or 1 on a mismatch.
-/// Errors: Usage for a file that holds no host program, and for options that have no effect here; those of
-/// ProgramOnRanks and unshardedFusion().
+/// Runs the file's host program, or its fusion with meshes, on options.ranks ranks; with --check, the assembled outputs
+/// are compared with the oracle of the program on one device. The exit code: 0, or 1 on a mismatch.
+/// Errors: Usage for a fusion without meshes, and for options that have no effect here; those of ProgramOnRanks and
+/// unshardedFusion().
 int runOnRanks(ProgramFile& file, const RunOptions& options);
 
 }  // namespace tokamak::tools

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/lower/buffer_passes.h"
+#include "host/lower/lower_reshardings.h"
 #include "host/lower/lower_streams.h"
 
 namespace tokamak {
@@ -10,6 +11,8 @@ namespace tokamak {
 namespace {
 
 constexpr HostPass kPasses[] = {
+    {"lower-reshardings", "turns Sets that change what devices have into communications, and waits for them",
+     [](HostIrContainer& program) { lowerReshardings(program); }},
     {"lower-streams", "turns axes marked Stream into host loops whose iterations are dealt out to streams",
      [](HostIrContainer& program) { lowerStreams(program, StreamSync::Hoisted); }},
     {"lower-streams-in-loop", "the same, tied to the caller's stream in every iteration (for comparison)",

@@ -13,6 +13,8 @@
 #include "host/ir/restrict_op.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "ir/ops/math/slice_op.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 
@@ -112,6 +114,7 @@ class LocalOp {
   void checkPair(const TensorView& operand, int64_t operand_axis, int64_t axis, const LocalPart* own) {
     const LocalPart* read = tensors_.partOf(operand, operand_axis);
     if (isSamePart(read, own)) return;
+    if (read != nullptr && own != nullptr && isSliceOfChunks(axis, *read, *own)) return;
     if (read == nullptr && slices_) {
       sliced_.push_back({.axis = axis, .range = own->range});
       return;
@@ -123,6 +126,15 @@ class LocalOp {
              own == nullptr    ? "all"
              : read == nullptr ? "a part"
                                : "another part");
+  }
+
+  // Whether the op leaves out indices at the end of an axis, and both sides are dealt out in the same chunks: each rank
+  // leaves out some of its own.
+  bool isSliceOfChunks(int64_t axis, const LocalPart& read, const LocalPart& own) const {
+    const auto* slice = op_.as<SliceOp>();
+    const auto number = static_cast<size_t>(axis);
+    return slice != nullptr && slice->starts[number]->isConstantInt(0) && slice->steps[number]->isConstantInt(1) &&
+           *read.mesh == *own.mesh && read.dimension == own.dimension && simplify(read.chunk) == simplify(own.chunk);
   }
 
   // The element without casts: a reduction whose parts can be combined.
@@ -213,6 +225,15 @@ void cutToParts(const Fields& fields, Field& field, LocalTensors& tensors) {
   }
 }
 
+// A slice along an axis that is dealt out ends where the rank's part of its result does.
+void stopAtParts(const SliceOp& slice, Fields& fields, LocalTensors& tensors) {
+  auto& stops = std::get<std::vector<Scalar*>>(std::ranges::find(fields, "stops", &Field::name)->value);
+  for (size_t axis = 0; axis < stops.size(); ++axis) {
+    const LocalPart* own = tensors.partOf(*slice.out, static_cast<int64_t>(axis));
+    if (own != nullptr) stops[axis] = own->range.extent;
+  }
+}
+
 }  // namespace
 
 std::vector<SlicedAxis> requireLocal(const Expr& op, LocalTensors& tensors, WholeReads reads) {
@@ -233,6 +254,7 @@ Fields localFields(const Expr& statement, LocalTensors& tensors) {
   for (Field& field : fields) {
     if (field.of != nullptr) cutToParts(fields, field, tensors);
   }
+  if (const auto* slice = statement.as<SliceOp>()) stopAtParts(*slice, fields, tensors);
   return fields;
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/bind_shape.h"
 #include "analysis/device_mesh.h"
 #include "analysis/shards.h"
 #include "base/require.h"
@@ -264,17 +265,38 @@ class LocalProgram {
     if (std::ranges::find(local.team, rank) == local.team.end()) return;
     if (op.root != -1)
       local.root = local.team[static_cast<size_t>(std::ranges::find(op.team, op.root) - op.team.begin())];
-    local.in = op.in != nullptr && has(*op.in) ? tensors_.tensor(op.in) : nullptr;
-    local.out = op.out != nullptr && has(*op.out) ? tensors_.tensor(op.out) : nullptr;
+    requireSameOrder(op);
+    const bool is_root = op.root == -1 || local.root == rank;
+    const bool reads = is_root || !isReadAtRoot(op.type);
+    const bool writes = is_root ? op.type != CommunicationType::SendRecv || local.team.size() == 1
+                                : op.type != CommunicationType::Gather && op.type != CommunicationType::Reduce;
+    local.in = op.in != nullptr && reads && has(*op.in) ? tensors_.tensor(op.in) : nullptr;
+    local.out = op.out != nullptr && writes && has(*op.out) ? tensors_.tensor(op.out) : nullptr;
     TK_REQUIRE(local.in != nullptr || local.out != nullptr, HostProgram,
                "local program: {}: rank {} is in its team, but has neither its input nor its output", enumName(op.type),
                rank);
-    const bool deals_input = op.type == CommunicationType::Gather || op.type == CommunicationType::Allgather;
+    const bool deals_input = op.type == CommunicationType::Gather || op.type == CommunicationType::Allgather ||
+                             op.type == CommunicationType::AllToAll;
     const bool deals_output = op.type == CommunicationType::Scatter || op.type == CommunicationType::ReduceScatter;
     if (deals_input && op.in != nullptr) addParts(local, *op.in, op.out);
     if (deals_output && op.out != nullptr) addParts(local, *op.out, op.in);
     posted_.insert(op.number);
     list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  static bool isReadAtRoot(CommunicationType type) {
+    return type == CommunicationType::Scatter || type == CommunicationType::Broadcast ||
+           type == CommunicationType::SendRecv;
+  }
+
+  // The order is that of the sender's memory.
+  static void requireSameOrder(const Communication& op) {
+    if (op.in == nullptr || op.out == nullptr || shapeOf(*op.in).size() != shapeOf(*op.out).size()) return;
+    TK_REQUIRE(memoryOrder(*op.in) == memoryOrder(*op.out), HostProgram,
+               "local program: {}: {} lies in memory in the order of the axes [{}], and {} in that of [{}]; what is "
+               "communicated keeps its order: copy one of them",
+               enumName(op.type), nameOf(*op.in), joined(memoryOrder(*op.in)), nameOf(*op.out),
+               joined(memoryOrder(*op.out)));
   }
 
   // Whose axis is dealt out in `dealt`, and whole in `whole`, which may be null. The members' parts, where their sizes

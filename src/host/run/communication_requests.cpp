@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/bind_shape.h"
 #include "base/require.h"
 #include "base/text.h"
 #include "ir/ops/host/collective_permute.h"
@@ -21,11 +22,13 @@ int64_t elementsOf(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies());
 }
 
-// A sender knows nothing of strides.
+// A sender knows nothing of strides: all ranks have the order that the program says.
 void requireDense(std::string_view what, const TensorView& tensor, const RunTensor& memory) {
   int64_t stride = 1;
   if (std::ranges::find(memory.sizes, 0) != memory.sizes.end()) return;
-  for (size_t i = memory.sizes.size(); i-- > 0;) {
+  const std::vector<size_t> order = memoryOrder(tensor);
+  for (size_t place = order.size(); place-- > 0;) {
+    const size_t i = order[place];
     TK_REQUIRE(memory.sizes[i] == 1 || memory.strides[i] == stride, HostProgram,
                "{}: {} has sizes [{}] and strides [{}]; what is communicated lies together, in the order of its axes: "
                "copy it before",
@@ -43,10 +46,12 @@ struct Collective {
   std::string_view name() const { return enumName(op.type); }
 };
 
-// The outermost axis that is longer than 1 is the one that is dealt out.
+// The outermost axis in memory that is longer than 1 is the one that is dealt out.
 void requireOutermost(const Collective& of, const TensorView& tensor, std::span<const int64_t> sizes, size_t axis) {
+  const std::vector<size_t> order = memoryOrder(tensor);
   const bool is_outermost =
-      std::ranges::all_of(sizes.first(axis), [](int64_t size) { return size == 1; }) || elementsOf(sizes) == 0;
+      std::all_of(order.begin(), std::ranges::find(order, axis), [&](size_t other) { return sizes[other] == 1; }) ||
+      elementsOf(sizes) == 0;
   TK_REQUIRE(is_outermost, HostProgram,
              "{}: {} has sizes [{}], and axis {} is dealt out; parts lie together where that is the outermost axis "
              "that is longer than 1: move it to the front before",
@@ -60,11 +65,26 @@ std::vector<int64_t> countsOfParts(const Collective& of) {
   const std::span<const int64_t> sizes = known.sizes;
   TK_REQUIRE(axis < sizes.size(), HostProgram, "{}: its tensor has {} axes, and axis {} is dealt out", of.name(),
              sizes.size(), axis);
-  const int64_t inner = elementsOf(sizes.subspan(axis + 1));
+  int64_t inner = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) inner *= i == axis ? 1 : sizes[i];
   std::vector<int64_t> counts;
   for (const Scalar* part : of.op.parts) counts.push_back(evaluateInt(*part, of.scalars) * inner);
   if (of.memory.in != nullptr) requireOutermost(of, *of.op.in, of.memory.in->sizes, axis);
   if (of.memory.out != nullptr) requireOutermost(of, *of.op.out, of.memory.out->sizes, axis);
+  return counts;
+}
+
+// Of AllToAll: what comes from members that have other sizes along an axis, which is whole in the result.
+std::vector<int64_t> countsReceived(const Collective& of) {
+  const auto axis = static_cast<size_t>(of.op.axis);
+  const RunTensor& out = *of.memory.out;
+  TK_REQUIRE(axis < out.sizes.size(), HostProgram, "AllToAll: {} has {} axes, and axis {} is dealt out",
+             nameOf(*of.op.out), out.sizes.size(), axis);
+  requireOutermost(of, *of.op.out, out.sizes, axis);
+  int64_t inner = 1;
+  for (size_t i = 0; i < out.sizes.size(); ++i) inner *= i == axis ? 1 : out.sizes[i];
+  std::vector<int64_t> counts;
+  for (const Scalar* part : of.op.parts) counts.push_back(evaluateInt(*part, of.scalars) * inner);
   return counts;
 }
 
@@ -117,6 +137,8 @@ RankRequest requestOf(const Collective& of) {
   made.request.dtype = typed.dtype();
   made.request.reduction = op.reduction;
   made.request.counts = countsOf(of);
+  const bool has_parts = op.type == CommunicationType::AllToAll && !op.parts.empty();
+  if (has_parts && of.memory.out != nullptr) made.request.received = countsReceived(of);
   requireLegal(made.request, op.team, of.rank);
   const BufferCounts counts = bufferCounts(made.request, op.team, of.rank);
   requireElements(of.name(), op.in, of.memory.in, counts.input);
