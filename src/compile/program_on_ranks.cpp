@@ -275,7 +275,9 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
                                         const std::shared_ptr<Stream>& stream) {
   TK_REQUIRE(inputs.size() == program_->inputs().size(), Bind, "{}: {} inputs were given; it takes {}",
              program_->name(), inputs.size(), program_->inputs().size());
-  ScalarBindings bindings = extents;
+  ScalarBindings bindings;
+  for (const auto& [symbol, value] : extents)
+    if (&symbol->fusion() == program_.get()) bindings[symbol] = value;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (const TensorView* tensor = asTensor(program_->inputs()[i])) {
       const auto& value = std::get<Tensor>(inputs[i]);

@@ -51,6 +51,7 @@ class LocalOp {
         checkPair(*operand, use.axes[0], axis, own);
       }
       if (own != nullptr && use.use == CoordinateUse::Other && isReshapeOfPart(*operand, axis, *own)) continue;
+      if (own != nullptr && use.use == CoordinateUse::Other && isSliceOfChunks(*operand, axis, *own)) continue;
       TK_REQUIRE(own == nullptr || use.use != CoordinateUse::Other, HostProgram,
                  "{}: it is not independent along axis {}, of which a rank has a part; compute it whole, and take the "
                  "part by a Set",
@@ -114,7 +115,6 @@ class LocalOp {
   void checkPair(const TensorView& operand, int64_t operand_axis, int64_t axis, const LocalPart* own) {
     const LocalPart* read = tensors_.partOf(operand, operand_axis);
     if (isSamePart(read, own)) return;
-    if (read != nullptr && own != nullptr && isSliceOfChunks(axis, *read, *own)) return;
     if (read == nullptr && slices_) {
       sliced_.push_back({.axis = axis, .range = own->range});
       return;
@@ -130,11 +130,15 @@ class LocalOp {
 
   // Whether the op leaves out indices at the end of an axis, and both sides are dealt out in the same chunks: each rank
   // leaves out some of its own.
-  bool isSliceOfChunks(int64_t axis, const LocalPart& read, const LocalPart& own) const {
+  bool isSliceOfChunks(const TensorView& operand, int64_t axis, const LocalPart& own) {
     const auto* slice = op_.as<SliceOp>();
+    const LocalPart* read = tensors_.partOf(operand, axis);
     const auto number = static_cast<size_t>(axis);
-    return slice != nullptr && slice->starts[number]->isConstantInt(0) && slice->steps[number]->isConstantInt(1) &&
-           *read.mesh == *own.mesh && read.dimension == own.dimension && simplify(read.chunk) == simplify(own.chunk);
+    if (slice == nullptr || read == nullptr || !slice->starts[number]->isConstantInt(0)) return false;
+    const bool is_alike = slice->steps[number]->isConstantInt(1) && *read->mesh == *own.mesh &&
+                          read->dimension == own.dimension && simplify(read->chunk) == simplify(own.chunk);
+    if (is_alike) along_.emplace(&operand, axis);
+    return is_alike;
   }
 
   // The element without casts: a reduction whose parts can be combined.

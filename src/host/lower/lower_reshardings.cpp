@@ -126,6 +126,13 @@ class ReshardingLowering {
     return placed(result, like, sharding);
   }
 
+  // The same, which costs nothing where strides can express it.
+  TensorView* appendView(TensorView* result, const TensorView& like, const Sharding& sharding) {
+    appendOp(result, like, sharding);
+    program_.markView(asTensor(result->definition()->input(0)), result);
+    return result;
+  }
+
   // --- what lies together ---
 
   // Whether a rank has one index of the axis at most.
@@ -285,7 +292,7 @@ class ReshardingLowering {
     std::vector<std::optional<size_t>> cut(rank + 1);
     for (size_t i = 0; i < cut.size(); ++i) cut[i] = i < b ? std::optional(i) : std::optional(i - 1);
     cut[b] = std::nullopt;
-    TensorView* blocks = appendOp(reshape(in, cutShape(*in, b, devices, target.chunk)), like, withAxes(from, cut));
+    TensorView* blocks = appendView(reshape(in, cutShape(*in, b, devices, target.chunk)), like, withAxes(from, cut));
     const size_t a = shardingOf(*blocks).uses[dimension].axis;
     std::vector<int64_t> front = {static_cast<int64_t>(b), static_cast<int64_t>(a)};
     for (size_t i = 0; i <= rank; ++i) {
@@ -300,11 +307,11 @@ class ReshardingLowering {
 
     std::vector<int64_t> back(front.size());
     for (size_t i = 0; i < front.size(); ++i) back[static_cast<size_t>(front[i])] = static_cast<int64_t>(i);
-    TensorView* unpacked = appendOp(permute(received, back), like, withAxes(exchanged, orderOf(back)));
+    TensorView* unpacked = appendView(permute(received, back), like, withAxes(exchanged, orderOf(back)));
     Sharding joined = step.to;
     joined.uses[dimension].marked = nullptr;
-    TensorView* out = appendOp(reshape(unpacked, joinedShape(*in)), like, is_filled ? joined : step.to);
-    if (is_filled) out = appendOp(tokamak::slice(out, static_cast<int64_t>(b), 0, n), like, step.to);
+    TensorView* out = appendView(reshape(unpacked, joinedShape(*in)), like, is_filled ? joined : step.to);
+    if (is_filled) out = appendView(tokamak::slice(out, static_cast<int64_t>(b), 0, n), like, step.to);
     if (wanted != nullptr) appendSet(out, wanted);
     return wanted != nullptr ? wanted : out;
   }
