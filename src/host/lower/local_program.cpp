@@ -302,7 +302,8 @@ class LocalProgram {
   // Whose axis is dealt out in `dealt`, and whole in `whole`, which may be null. The members' parts, where their sizes
   // are not known to be the same.
   void addParts(Communication& op, const TensorView& dealt, const TensorView* whole) {
-    const std::vector<Shard> others = whole == nullptr ? std::vector<Shard>() : shardsOf(*whole);
+    std::vector<Shard> others = whole == nullptr ? std::vector<Shard>() : shardsOf(*whole);
+    std::erase_if(others, [](const Shard& shard) { return shard.devices == 1; });
     std::vector<Shard> moved = shardsOf(dealt);
     std::erase_if(moved, [&](const Shard& shard) {
       return std::ranges::any_of(others, [&](const Shard& other) {
@@ -310,6 +311,8 @@ class LocalProgram {
                visibleAxisNumber(*whole, *other.logical) == visibleAxisNumber(dealt, *shard.logical);
       });
     });
+    // (What is dealt out over one device is whole.)
+    if (moved.size() > 1) std::erase_if(moved, [](const Shard& shard) { return shard.devices == 1; });
     TK_REQUIRE(
         moved.size() == 1, HostProgram,
         "local program: {}: {} has {} axes that are dealt out and whole on its other side; it moves the parts of "

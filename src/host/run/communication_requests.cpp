@@ -146,6 +146,8 @@ RankRequest requestOf(const Collective& of) {
   if (!may_lack_output || of.memory.out != nullptr) requireElements(of.name(), op.out, of.memory.out, counts.output);
   if (counts.input > 0) made.memory.in = of.memory.in;
   if (counts.output > 0) made.memory.out = of.memory.out;
+  // Who sends and receives nothing has an address still, of memory without elements.
+  if (made.memory.in == nullptr && made.memory.out == nullptr) made.memory = of.memory;
   if (made.memory.in != nullptr) requireDense(of.name(), *op.in, *made.memory.in);
   if (made.memory.out != nullptr) requireDense(of.name(), *op.out, *made.memory.out);
   return made;
