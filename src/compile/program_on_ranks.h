@@ -42,9 +42,10 @@ class ProgramOnRanks {
   const HostIrContainer& localProgramOf(int64_t rank) const;
 
   /// One value per input of the program, in order, in memory that the host reads; `extents`: of symbols that no input
-  /// has, which may be another program's of the same names. Gives whole outputs on `device`, dense and row-major, whose data is ready.
-  /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Device where ranks do not
-  /// agree on a replicated output; else what the rank raises that failed first, not what others were told of it.
+  /// has, which may be another program's of the same names. Gives whole outputs on `device`, dense and row-major, whose
+  /// data is ready.
+  /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Device where ranks do not agree on a
+  /// replicated output; else what the rank raises that failed first, not what others were told of it.
   std::vector<Tensor> run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
                           const std::shared_ptr<Stream>& stream);
 

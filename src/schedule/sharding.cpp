@@ -19,7 +19,7 @@ using Form = MeshUse::Form;
 bool isDevice(const IterDomain* axis) { return isDeviceType(axis->parallelType()); }
 
 // The steps from a logical axis to the marked one, as they are on another tensor's axis. Gives the marked axis.
-IterDomain* redoSteps(const IterDomain& marked, IterDomain* axis, Axes& loop) {
+IterDomain* copySteps(const IterDomain& marked, IterDomain* axis, Axes& loop) {
   std::vector<const DomainExpr*> steps;
   for (const IterDomain* at = &marked; at->definition() != nullptr; at = at->definition()->in[0])
     steps.insert(steps.begin(), at->definition());
@@ -103,7 +103,7 @@ void shard(TensorView& tensor, const Sharding& sharding) {
       continue;
     }
     IterDomain* axis = shape[use.axis];
-    IterDomain* marked = use.marked != nullptr ? redoSteps(*use.marked, axis, loop)
+    IterDomain* marked = use.marked != nullptr ? copySteps(*use.marked, axis, loop)
                                                : outerPart(tensor.fusion(), axis, sharding.mesh.shape[dimension], loop);
     marked->parallelize(*type);
   }

@@ -174,7 +174,7 @@ Drawn draw(Drawer& drawer, const ElementType& type) {
   return drawn;
 }
 
-// What comes out: T1 and T3 take one another back, but for reductions. Small integers, so that sums are exact in every type.
+// What comes out: T1 and T3 take one another back, but for reductions.
 std::vector<double> expectedOf(const Drawn& drawn, const ElementType& type, const std::vector<double>& elements) {
   if (drawn.terms.empty()) return elements;
   const int64_t terms = std::accumulate(drawn.terms.begin(), drawn.terms.end(), int64_t{1}, std::multiplies());

@@ -16,7 +16,7 @@ namespace {
 
 using Roots = std::set<const TensorView*>;
 
-struct Uses {
+struct RootUses {
   Roots read;
   Roots written;
 };
@@ -52,16 +52,16 @@ class WaitPlacer {
     const auto& op = *posted.as<Communication>();
     const auto* other = statement.as<Communication>();
     if (other != nullptr && other->in == op.in && other->out == op.out) return false;
-    const Uses own = usesOf(posted);
-    const Uses next = usesOf(statement);
+    const RootUses own = usesOf(posted);
+    const RootUses next = usesOf(statement);
     const auto meets = [](const Roots& a, const Roots& b) {
       return std::ranges::any_of(a, [&](const TensorView* root) { return b.contains(root); });
     };
     return meets(own.written, next.read) || meets(own.written, next.written) || meets(own.read, next.written);
   }
 
-  Uses usesOf(const Expr& statement) const {
-    Uses uses;
+  RootUses usesOf(const Expr& statement) const {
+    RootUses uses;
     Block alone;
     alone.exprs = {const_cast<Expr*>(&statement)};
     const auto add = [&](std::span<Val* const> vals, Roots& roots) {

@@ -25,7 +25,8 @@ struct RankRequest {
 /// The request of a Communication, P2PCommunication or CollectivePermute, of rank `rank`. Sizes are those of the
 /// tensors: parts lie one behind the other in the axis that is the outermost one in memory of those longer than 1.
 /// Errors: HostProgram, naming the statement and the tensor, for elements that do not lie together in the order that
-/// the program says (memoryOrder()), and for sizes of input and output that do not belong together; peers without a value.
+/// the program says (memoryOrder()), and for sizes of input and output that do not belong together; peers without a
+/// value.
 RankRequest requestOf(const Expr& statement, const CommunicationMemory& memory, const ScalarBindings& scalars,
                       int64_t rank);
 
