@@ -333,6 +333,16 @@ const Refused kRefused[] = {
       "  Communication 0 (type=AllToAll, team=(0 1 2 3), input=@T0, output=@T1, backend=Local)\n"
       "  Wait Communication 0\n"},
      "AllToAll: 6 elements for a team of 4; each member gets as many"},
+    {"blocks_along_no_axis",
+     {kPair, "(@T0) -> (@T1)",
+      "  Communication 0 (type=AllToAll, team=(0), axis=2, parts=(3), input=@T0, output=@T1, backend=Local)\n"
+      "  Wait Communication 0\n"},
+     "AllToAll: T1 has 2 axes, and axis 2 is dealt out"},
+    {"blocks_along_an_inner_axis",
+     {kPair, "(@T0) -> (@T1)",
+      "  Communication 0 (type=AllToAll, team=(0), axis=1, parts=(3), input=@T0, output=@T1, backend=Local)\n"
+      "  Wait Communication 0\n"},
+     "AllToAll: T1 has sizes [2, 3], and axis 1 is dealt out"},
     {"inner_axis",
      {kPair, "(@T0) -> (@T1)",
       "  Communication 0 (type=Allgather, team=(0), axis=1, parts=(3), input=@T0, output=@T1, backend=Local)\n"
