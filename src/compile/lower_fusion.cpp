@@ -12,6 +12,7 @@
 #include "compile/input_marks.h"
 #include "compile/kernel_groups.h"
 #include "compile/operand_views.h"
+#include "compile/resharding_layouts.h"
 #include "device/tensor.h"
 #include "graph/fusion_passes.h"
 #include "graph/infer_stride_order.h"
@@ -366,6 +367,7 @@ GroupPlan planGroups(const Fusion& fusion, Scheduled scheduled, Chains operand_v
 
 // What each device computes is grouped as one device would do it.
 GroupPlan planGroupsOverDevices(Fusion& fusion, Grouping grouping, const KernelTarget& target) {
+  layOutForReshardings(fusion);
   const DeviceLimits limits = deviceLimits(fusion);
   const ShardingsAside aside(fusion);
   return planGroups(fusion, scheduledOf(fusion), {}, grouping, target, limits);

@@ -84,7 +84,7 @@ void addRun(CLI::App& app, RunOptions& options) {
             "of the processor. compiled: where there is no C compiler, segments run op by op; compiled-only: that is "
             "an error");
   addNumber(*run, "--streams", options.streams, "number of worker streams")->capture_default_str();
-  addNumber(*run, "--ranks", options.ranks, "run a host program over devices on this many threads as its ranks");
+  addNumber(*run, "--ranks", options.ranks, "run a program over devices on this many threads as its ranks");
   addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();

@@ -8,7 +8,10 @@
 #include "host/lower/buffer_roots.h"
 #include "ir/ops/host/communication.h"
 #include "ir/ops/host/deallocate.h"
+#include "ir/ops/host/hir_alias_select.h"
+#include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/host/wait.h"
+#include "ir/ops/math/load_store_op.h"
 
 namespace tokamak {
 
@@ -60,6 +63,13 @@ class WaitPlacer {
     return meets(own.written, next.read) || meets(own.written, next.written) || meets(own.read, next.written);
   }
 
+  // Whether the statement gives a buffer one more name, and looks at no element.
+  bool isOnlyName(const Expr& expr) const {
+    if (expr.is<HirAliasSelect>() || expr.is<HirAliasSlice>()) return true;
+    const auto* set = expr.as<LoadStoreOp>();
+    return set != nullptr && !program_.isOutput(set->out) && roots_.root(set->out) == roots_.root(set->in);
+  }
+
   RootUses usesOf(const Expr& statement) const {
     RootUses uses;
     Block alone;
@@ -68,6 +78,7 @@ class WaitPlacer {
       for (TensorView* tensor : tensorsOf(vals)) roots.insert(roots_.root(tensor));
     };
     forEachStatement(alone, [&](const Expr& expr) {
+      if (isOnlyName(expr)) return;
       add(expr.inputs(), expr.is<Deallocate>() ? uses.written : uses.read);
       add(expr.outputs(), uses.written);
     });
