@@ -10,6 +10,9 @@
 
 #include "base/text.h"
 #include "compile/program_on_ranks.h"
+#include "host/ir/text/host_parser.h"
+#include "host/ir/text/host_printer.h"
+#include "host/ir/verifier.h"
 #include "host/lower/resharding_steps.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -210,6 +213,9 @@ TEST(Reshardings, GiveEachRankItsPartOfTheSameTensor) {
                                        .lowering = {.grouping = drawer.chance(50) ? Grouping::Fused : Grouping::Single},
                                        .run = {.checks_plans = true},
                                        .device = {.threads = 1, .poisons_memory = true}});
+      verifyHostProgram(program.program());
+      const std::string printed = printHostProgram(program.program());
+      EXPECT_EQ(printHostProgram(*parseHostProgram(printed, "lowered.host_ir")), printed);
       std::vector<double> elements;
       const int64_t count =
           std::accumulate(drawn.input_sizes.begin(), drawn.input_sizes.end(), int64_t{1}, std::multiplies());

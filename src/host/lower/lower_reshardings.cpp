@@ -108,7 +108,7 @@ class ReshardingLowering {
 
   // The tensor for a step's result: `wanted`, if there is one that lies in this order, else another one.
   TensorView* resultFor(TensorView* wanted, const TensorView& like, const Sharding& sharding, const Order& order) {
-    const bool fits = wanted != nullptr && memoryOrder(*wanted) == order;
+    const bool fits = wanted != nullptr && memoryOrder(*wanted) == order && !hasExpanded(*wanted);
     return fits ? wanted : tensorLike(like, sharding, order);
   }
 
@@ -152,10 +152,15 @@ class ReshardingLowering {
     return false;
   }
 
+  // Whether the tensor shows an element of its memory in several places.
+  static bool hasExpanded(const TensorView& tensor) {
+    return std::ranges::any_of(shapeOf(tensor),
+                               [](const IterDomain* axis) { return axis->expandedExtent() != nullptr; });
+  }
+
   // Whether the tensor has memory of its own, dense in its order. Inputs are looked at when they are sent.
   bool isDense(TensorView* tensor) const {
-    const auto isExpanded = [](const IterDomain* axis) { return axis->expandedExtent() != nullptr; };
-    if (std::ranges::any_of(shapeOf(*tensor), isExpanded)) return false;
+    if (hasExpanded(*tensor)) return false;
     if (program_.isInput(tensor) || allocated_.contains(tensor)) return true;
     if (roots_.isAllocated(program_.resolveAlias(tensor))) return true;
     const Expr* made = tensor->definition();
