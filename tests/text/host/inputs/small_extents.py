@@ -33,7 +33,8 @@ def small_sizes(program, chosen):
 
 def main():
     tokamak, device, chosen, folder = sys.argv[1:]
-    programs = sorted(file for file in pathlib.Path(folder).rglob("*.fusion") if " mesh(" not in file.read_text())  # of one device
+    # Those of one device.
+    programs = sorted(file for file in pathlib.Path(folder).rglob("*.fusion") if " mesh(" not in file.read_text())
     runs = wrong = 0
     for program in programs:
         text = program.read_text()
