@@ -33,6 +33,14 @@ class CommunicationError final : public Error {
   int64_t rank_;
 };
 
+/// Why a team is broken: what each of its CommunicationErrors says.
+struct Breakage {
+  CommunicationFault fault = CommunicationFault::Failed;
+  int64_t rank = 0;
+  std::string text;
+};
+[[noreturn]] void raiseOf(const Breakage& breakage);
+
 /// What the exception says.
 std::string textOf(const std::exception_ptr& error);
 

@@ -17,7 +17,7 @@ Communicators withOwnDevices(int64_t ranks, const LocalOptions& options) {
 
 }  // namespace
 
-std::vector<TransportCase> transportCases() {
+std::vector<TransportCase> localTransportCases() {
   using std::chrono::milliseconds;
   return {{.name = "local",
            .make = [](int64_t ranks, milliseconds timeout) { return withOwnDevices(ranks, {.timeout = timeout}); }},

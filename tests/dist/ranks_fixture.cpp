@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -133,7 +134,21 @@ std::optional<CommunicationError> TestRank::failure() {
   return {};
 }
 
+std::vector<TransportCase> transportCases() {
+  std::vector<TransportCase> cases = mpiTransportCases();
+  if (isUnderMpirun()) return cases;
+  std::ranges::copy(localTransportCases(), std::back_inserter(cases));
+  return cases;
+}
+
+void TestJob::leave(int64_t rank) {
+  const auto own = std::ranges::find_if(communicators_, [&](const auto& it) { return it && it->rank() == rank; });
+  own->reset();
+}
+
 void TestJob::run(const std::function<void(TestRank&)>& body) {
+  if (communicators_.empty()) return;
+  const int64_t ranks = communicators_[0]->size();
   std::vector<std::thread> threads;
   for (const auto& communicator : communicators_) {
     threads.emplace_back([&body, &communicator, rank_number = communicator->rank()] {
@@ -146,6 +161,7 @@ void TestJob::run(const std::function<void(TestRank&)>& body) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  if (meet_) meet_(ranks);
 }
 
 std::vector<int64_t> firstRanks(int64_t n) {

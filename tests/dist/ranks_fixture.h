@@ -24,11 +24,17 @@ namespace tokamak {
 struct TransportCase {
   std::string name;
   /// The communicators of a job of so many ranks, as far as this process drives them: all of them, or one.
+  /// None where the job is larger than what there is, and where this process is none of its ranks.
   std::function<std::vector<std::unique_ptr<Communicator>>(int64_t ranks, std::chrono::milliseconds timeout)> make;
+  /// Where ranks are processes: returns when all of a job of so many have called it.
+  std::function<void(int64_t ranks)> meet = {};
 };
 
-/// The transports that this build has.
+/// The transports under test: under mpirun (tests/dist/run_under_mpi) its processes, else those whose ranks are threads.
 std::vector<TransportCase> transportCases();
+std::vector<TransportCase> localTransportCases();
+std::vector<TransportCase> mpiTransportCases();
+bool isUnderMpirun();
 
 /// A communication that was posted; waited for where its event is.
 struct Posted {
@@ -97,17 +103,18 @@ class TestRank {
 /// The ranks of a job: a thread for each that this process drives.
 class TestJob {
  public:
-  explicit TestJob(std::vector<std::unique_ptr<Communicator>> communicators)
-      : communicators_(std::move(communicators)) {}
+  explicit TestJob(std::vector<std::unique_ptr<Communicator>> communicators,
+                   std::function<void(int64_t ranks)> meet = {})
+      : communicators_(std::move(communicators)), meet_(std::move(meet)) {}
 
   /// Runs on each rank; what it raises is a failure of the test. The ranks leave when all are done.
   void run(const std::function<void(TestRank&)>& body);
-  size_t size() const { return communicators_.size(); }
-  /// To be reset where the rank leaves before.
-  std::unique_ptr<Communicator>& communicator(int64_t rank) { return communicators_[static_cast<size_t>(rank)]; }
+  /// The rank leaves the job before the others; it is one that this process drives.
+  void leave(int64_t rank);
 
  private:
   std::vector<std::unique_ptr<Communicator>> communicators_;
+  std::function<void(int64_t ranks)> meet_;
 };
 
 /// The ranks from 0 to n - 1.
@@ -120,7 +127,7 @@ CommunicationError failureOf(const std::function<void()>& call);
 class TransportTest : public testing::TestWithParam<TransportCase> {
  protected:
   static TestJob job(int64_t ranks, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
-    return TestJob(GetParam().make(ranks, timeout));
+    return TestJob(GetParam().make(ranks, timeout), GetParam().meet);
   }
 };
 

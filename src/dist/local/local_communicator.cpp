@@ -12,6 +12,7 @@
 #include "dist/communication_error.h"
 #include "dist/local/local_job.h"
 #include "dist/local/local_work.h"
+#include "dist/team_streams.h"
 
 namespace tokamak {
 
@@ -24,8 +25,7 @@ class LocalTeam final : public TeamCommunicator {
       : job_(std::move(job)),
         table_(std::move(table)),
         rank_(rank),
-        device_(std::move(device)),
-        stream_(device_->createStream()) {}
+        streams_(table_->ranks(), rank, std::move(device)) {}
 
   std::span<const int64_t> ranks() const override { return table_->ranks(); }
   int64_t rank() const override { return rank_; }
@@ -40,17 +40,8 @@ class LocalTeam final : public TeamCommunicator {
     return std::make_shared<LocalWork>(job_, table_, rank_, group);
   }
 
-  Stream& stream() override { return *stream_; }
-
-  Stream& stream(P2pType type, int64_t peer) override {
-    TK_REQUIRE(peer != rank_ && positionOf(ranks(), peer) >= 0, Usage,
-               "team ({}): rank {} has no stream to {} rank {}; it takes another rank of the team",
-               joined(ranks(), " "), rank_, enumName(type), peer);
-    const std::lock_guard lock(streams_lock_);
-    std::shared_ptr<Stream>& stream = streams_[{type, peer}];
-    if (stream == nullptr) stream = device_->createStream();
-    return *stream;
-  }
+  Stream& stream() override { return streams_.ofCollectives(); }
+  Stream& stream(P2pType type, int64_t peer) override { return streams_.ofTransfers(type, peer); }
 
   void leave(const std::exception_ptr& error) override {
     table_->breakUp({CommunicationFault::Failed, rank_,
@@ -58,26 +49,13 @@ class LocalTeam final : public TeamCommunicator {
   }
   void requireWhole() const override { table_->requireWhole(); }
 
-  /// Returns when all that its streams have to do is done; failures stay theirs.
-  void drain() {
-    const auto waitFor = [&](Stream& stream) {
-      const std::unique_ptr<Event> end = device_->createEvent();
-      device_->record(*end, stream);
-      device_->waitDone(*end);
-    };
-    waitFor(*stream_);
-    const std::lock_guard lock(streams_lock_);
-    for (const auto& [peer, stream] : streams_) waitFor(*stream);
-  }
+  void drain() { streams_.drain(); }
 
  private:
   const std::shared_ptr<LocalJob> job_;
   const std::shared_ptr<TeamTable> table_;
   const int64_t rank_;
-  const std::shared_ptr<Device> device_;
-  const std::shared_ptr<Stream> stream_;
-  std::mutex streams_lock_;
-  std::map<std::pair<P2pType, int64_t>, std::shared_ptr<Stream>> streams_;
+  TeamStreams streams_;
 };
 
 class LocalCommunicator final : public Communicator {

@@ -8,14 +8,6 @@
 
 namespace tokamak {
 
-namespace {
-
-[[noreturn]] void raiseOf(const Breakage& breakage) {
-  throw CommunicationError(breakage.fault, breakage.rank, breakage.text);
-}
-
-}  // namespace
-
 LocalJob::LocalJob(int64_t size, const LocalOptions& options) : options_(options), ranks_(static_cast<size_t>(size)) {}
 
 const Breakage* LocalJob::whyGone(std::span<const int64_t> ranks) const {

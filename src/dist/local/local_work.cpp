@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -43,26 +42,6 @@ std::byte* at(void* address, int64_t elements, int64_t size) {
   return static_cast<std::byte*>(address) + elements * size;
 }
 
-std::vector<int64_t> offsetsOf(std::span<const int64_t> counts) {
-  std::vector<int64_t> offsets = {0};
-  for (const int64_t count : counts) offsets.push_back(offsets.back() + count);
-  return offsets;
-}
-
-// Where the members' parts of an Allreduce begin: in whole cache lines.
-std::vector<int64_t> shareOffsets(int64_t count, int64_t members) {
-  constexpr int64_t kUnit = 64;
-  const int64_t share = (count + members * kUnit - 1) / (members * kUnit) * kUnit;
-  std::vector<int64_t> offsets;
-  for (int64_t member = 0; member <= members; ++member) offsets.push_back(std::min(count, member * share));
-  return offsets;
-}
-
-std::vector<int64_t> partOffsets(const CommunicationRequest& request, int64_t members) {
-  if (request.kind == Kind::Allreduce) return shareOffsets(request.counts[0], members);
-  return offsetsOf(request.kind == Kind::AllToAll && !request.received.empty() ? request.received : request.counts);
-}
-
 }  // namespace
 
 // The visits of a run. A run that ends with an error breaks the team, and its memory is let go once nobody reads it.
@@ -92,8 +71,7 @@ LocalWork::LocalWork(std::shared_ptr<LocalJob> job, std::shared_ptr<TeamTable> t
       size - std::ranges::count_if(group, isPointToPoint, [](const auto& request) { return request.kind; });
   int64_t position = 0;
   for (const CommunicationRequest& request : group) {
-    Item item = {.request = request, .counts = bufferCounts(request, ranks, rank)};
-    item.offsets = partOffsets(request, static_cast<int64_t>(ranks.size()));
+    Item item = {.request = request, .operands = operandsOf(request, ranks, rank)};
     if (isReducing(request.kind)) item.reduction = PartReduction(request.reduction, request.dtype);
     if (request.kind == Kind::Send) {
       item.channel = &table_->sends(rank, request.send_to, size);
@@ -117,7 +95,7 @@ LocalWork::LocalWork(std::shared_ptr<LocalJob> job, std::shared_ptr<TeamTable> t
 int64_t LocalWork::hostBytes() const {
   auto bytes = static_cast<int64_t>(sizeof(LocalWork) + items_.size() * (sizeof(Item) + sizeof(Visit)));
   for (const Item& item : items_)
-    bytes += static_cast<int64_t>((item.offsets.size() + 2 * item.request.counts.size()) * sizeof(int64_t));
+    bytes += static_cast<int64_t>((item.operands.offsets.size() + 2 * item.request.counts.size()) * sizeof(int64_t));
   return bytes;
 }
 
@@ -155,7 +133,9 @@ void LocalWork::runAll(void* const* addresses, BlockPool& pool) const {
   table_->requireWhole();
   OperationFaults faults(job_->faults(), rank_, table_->keyOf(*items_[0].channel, number_), job_->operationsOf(rank_));
   pass(faults, OperationPoint::BeforeArrival);
-  for (size_t i = 0; i < items_.size(); ++i) requireAddresses(items_[i], addresses[2 * i], addresses[2 * i + 1]);
+  for (size_t i = 0; i < items_.size(); ++i)
+    requireOperands(items_[i].request, items_[i].operands, table_->ranks(), rank_, addresses[2 * i],
+                    addresses[2 * i + 1]);
   for (size_t i = 0; i < items_.size(); ++i) {
     const Item& item = items_[i];
     visits_[i] = {.channel = item.channel, .member = item.member};
@@ -168,37 +148,6 @@ void LocalWork::runAll(void* const* addresses, BlockPool& pool) const {
   pass(faults, OperationPoint::AfterArrival);
   for (size_t i = 0; i < items_.size(); ++i) move(visits_[i], items_[i], faults, pool);
   for (const Visit& visit : visits_) table_->waitFor(visit, MeetingStage::Done, isReader);
-}
-
-void LocalWork::requireAddresses(const Item& item, const void* input, const void* output) const {
-  const CommunicationRequest& request = item.request;
-  const bool may_lack_output = request.kind == Kind::Broadcast && request.root == rank_;
-  TK_REQUIRE(input != nullptr || item.counts.input == 0, Bind, "{}: rank {} gives no input of {} elements",
-             describe(request), rank_, item.counts.input);
-  TK_REQUIRE(output != nullptr || item.counts.output == 0 || may_lack_output, Bind,
-             "{}: rank {} gives no output of {} elements", describe(request), rank_, item.counts.output);
-  if (input == nullptr || output == nullptr || item.counts.input == 0 || item.counts.output == 0) return;
-  const int64_t size = sizeOf(request.dtype);
-  const std::byte* const in = at(input, 0, size);
-  const std::byte* const out = at(output, 0, size);
-  const bool is_apart = std::less_equal<>()(in + item.counts.input * size, out) ||
-                        std::less_equal<>()(out + item.counts.output * size, in);
-  TK_REQUIRE(is_apart || isInPlace(item, in, out), Bind, "{}: the input and the output of rank {} overlap",
-             describe(request), rank_);
-}
-
-// Whether one is the other, or the part of it that is this rank's.
-bool LocalWork::isInPlace(const Item& item, const std::byte* input, const std::byte* output) {
-  const int64_t own = item.offsets[item.member] * sizeOf(item.request.dtype);
-  switch (item.request.kind) {
-    case Kind::Allgather:
-    case Kind::Gather: return input == output + own;
-    case Kind::Scatter:
-    case Kind::ReduceScatter: return input + own == output;
-    case Kind::AllToAll:
-    case Kind::CollectivePermute: return false;
-    default: return input == output;
-  }
 }
 
 void LocalWork::pass(OperationFaults& faults, OperationPoint point) const {
@@ -222,10 +171,10 @@ void LocalWork::move(const Visit& visit, const Item& item, OperationFaults& faul
 void LocalWork::moveParts(const Visit& visit, const Item& item, OperationFaults& faults, BlockPool& pool) const {
   const Meeting& meeting = *visit.meeting;
   void* const output = meeting.arrivals[item.member].output;
-  if (item.counts.output == 0 || output == nullptr) return;
-  if (item.request.kind == Kind::Reduce) return reducePart(visit, item, output, 0, item.counts.output, pool);
+  if (item.operands.counts.output == 0 || output == nullptr) return;
+  if (item.request.kind == Kind::Reduce) return reducePart(visit, item, output, 0, item.operands.counts.output, pool);
   if (item.request.kind == Kind::ReduceScatter)
-    return reducePart(visit, item, output, item.offsets[item.member], item.counts.output, pool);
+    return reducePart(visit, item, output, item.operands.offsets[item.member], item.operands.counts.output, pool);
   const auto members = static_cast<int64_t>(meeting.arrivals.size());
   const int64_t first = faults.firstOf(members);
   for (int64_t i = 0; i < members; ++i) {
@@ -247,15 +196,15 @@ void LocalWork::copyFrom(const Visit& visit, const Item& item, size_t other, Blo
   const int64_t sender = visit.channel->members[other];
   int64_t from = 0;
   int64_t to = 0;
-  int64_t count = item.counts.output;
+  int64_t count = item.operands.counts.output;
   switch (request.kind) {
     case Kind::Allgather:
     case Kind::Gather:
     case Kind::AllToAll:
-      to = item.offsets[other];
-      count = item.offsets[other + 1] - to;
+      to = item.operands.offsets[other];
+      count = item.operands.offsets[other + 1] - to;
       break;
-    case Kind::Scatter: from = item.offsets[item.member]; [[fallthrough]];
+    case Kind::Scatter: from = item.operands.offsets[item.member]; [[fallthrough]];
     case Kind::Broadcast:
     case Kind::SendRecv: count = sender == request.root ? count : 0; break;
     default: count = sender == request.receive_from ? count : 0; break;  // CollectivePermute, Recv
@@ -283,8 +232,8 @@ void LocalWork::allreduce(const Visit& visit, const Item& item, OperationFaults&
   const std::vector<Arrival>& arrivals = visit.meeting->arrivals;
   const int64_t size = sizeOf(item.request.dtype);
   void* const output = arrivals[item.member].output;
-  const int64_t begin = item.offsets[item.member];
-  const int64_t count = item.offsets[item.member + 1] - begin;
+  const int64_t begin = item.operands.offsets[item.member];
+  const int64_t count = item.operands.offsets[item.member + 1] - begin;
   if (count > 0) reducePart(visit, item, at(output, begin, size), begin, count, pool);
   table_->reach(visit, MeetingStage::Reduced);
   pass(faults, OperationPoint::BetweenParts);
@@ -294,10 +243,10 @@ void LocalWork::allreduce(const Visit& visit, const Item& item, OperationFaults&
   const int64_t first = faults.firstOf(members);
   for (int64_t i = 0; i < members; ++i) {
     const auto other = static_cast<size_t>((first + i) % members);
-    const int64_t part = item.offsets[other];
+    const int64_t part = item.operands.offsets[other];
     TeamTable::beginReadingResult(visit, other);
-    copyPart(at(output, part, size), at(arrivals[other].output, part, size), (item.offsets[other + 1] - part) * size,
-             pool);
+    copyPart(at(output, part, size), at(arrivals[other].output, part, size),
+             (item.operands.offsets[other + 1] - part) * size, pool);
     TeamTable::endReading(visit, other);
   }
 }

@@ -10,10 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "dist/communication_operands.h"
 #include "dist/communication_request.h"
 #include "dist/local/local_job.h"
-#include "dist/local/part_moves.h"
 #include "dist/local/team_table.h"
+#include "dist/part_moves.h"
 #include "runtime/cpu/cpu_work.h"
 
 namespace tokamak {
@@ -34,19 +35,16 @@ class LocalWork final : public CpuWork {
  private:
   struct Item {
     CommunicationRequest request;
-    BufferCounts counts;
+    CommunicationOperands operands;
     Channel* channel = nullptr;
     size_t member = 0;  // of the channel
     int64_t group_size = 1;
     int64_t group_position = 0;
     PartReduction reduction = {};
-    std::vector<int64_t> offsets = {};  // of the parts of the members, in elements, and the end
   };
   class Running;
 
   void runAll(void* const* addresses, BlockPool& pool) const;
-  void requireAddresses(const Item& item, const void* input, const void* output) const;
-  static bool isInPlace(const Item& item, const std::byte* input, const std::byte* output);
   void pass(OperationFaults& faults, OperationPoint point) const;
   void move(const Visit& visit, const Item& item, OperationFaults& faults, BlockPool& pool) const;
   void moveParts(const Visit& visit, const Item& item, OperationFaults& faults, BlockPool& pool) const;

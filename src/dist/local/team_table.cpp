@@ -84,25 +84,16 @@ void TeamTable::arrive(Visit& visit, const Arrival& arrival) {
 }
 
 void TeamTable::compareWithOthers(const Channel& channel, const Meeting& meeting, size_t member) {
-  const Arrival& own = meeting.arrivals[member];
+  const auto operationOf = [&](size_t of) {
+    const Arrival& arrival = meeting.arrivals[of];
+    return RankOperation{*arrival.request, channel.members[of], arrival.group_size, arrival.group_position};
+  };
   for (size_t other = 0; other < meeting.stages.size(); ++other) {
     if (other == member || meeting.stages[other] == MeetingStage::Absent) continue;
     const size_t low = std::min(member, other);
-    const size_t high = std::max(member, other);
-    const Arrival& a = meeting.arrivals[low];
-    const Arrival& b = meeting.arrivals[high];
-    std::string difference = differenceOf(*a.request, channel.members[low], *b.request, channel.members[high], ranks_);
-    const bool is_same_group =
-        isPointToPoint(own.request->kind) || (a.group_size == b.group_size && a.group_position == b.group_position);
-    if (difference.empty() && !is_same_group)
-      difference = fmt::format("it is number {} of a group of {} there, and number {} of {} here", a.group_position,
-                               a.group_size, b.group_position, b.group_size);
-    if (difference.empty()) continue;
-    breakLocked({CommunicationFault::Mismatch, channel.members[low],
-                 fmt::format("communication {} of team ({}) is {} on rank {} and {} on rank {}: {}; all ranks of a "
-                             "team have to post the same, in the same order",
-                             meeting.number, joined(ranks_, " "), describe(*a.request), channel.members[low],
-                             describe(*b.request), channel.members[high], difference)});
+    std::string text = mismatchText({.team = ranks_, .epoch = epoch_, .number = meeting.number}, operationOf(low),
+                                    operationOf(std::max(member, other)));
+    if (!text.empty()) breakLocked({CommunicationFault::Mismatch, channel.members[low], std::move(text)});
   }
 }
 
@@ -195,7 +186,7 @@ void TeamTable::requireWhole() const {
   if (breakage_) raiseBreakage();
 }
 
-void TeamTable::raiseBreakage() const { throw CommunicationError(breakage_->fault, breakage_->rank, breakage_->text); }
+void TeamTable::raiseBreakage() const { raiseOf(*breakage_); }
 
 void TeamTable::noteLeft(int64_t rank) {
   const HideFromSanitizer hide;
@@ -220,23 +211,18 @@ void TeamTable::breakIfMissed(const Channel& channel, const Meeting& meeting) {
 
 void TeamTable::breakBecauseOfTime(const Channel& channel, const Meeting& meeting, size_t missing, MeetingStage stage) {
   const int64_t rank = channel.members[missing];
-  const LastSeen& last = last_seen_[static_cast<size_t>(positionOf(ranks_, rank))];
-  const bool is_absent = stage == MeetingStage::Arrived;
-  std::string text = fmt::format("rank {} did not come to {}{} within {} ms", rank, is_absent ? "" : "the end of ",
-                                 operationName(channel, meeting.kind, meeting.number), timeout_.count());
-  if (is_absent && last.number < 0) text += "; it came to none of this team yet";
-  if (is_absent && last.number >= 0)
-    text += fmt::format("; the last one that it came to is {} {}", enumName(last.kind), last.number);
+  const std::string operation = operationName(channel, meeting.kind, meeting.number);
+  std::string text =
+      stage == MeetingStage::Arrived
+          ? lateText(rank, operation, timeout_.count(), last_seen_[static_cast<size_t>(positionOf(ranks_, rank))])
+          : lateEndText(rank, operation, timeout_.count());
   breakLocked({CommunicationFault::TimedOut, rank, std::move(text)});
 }
 
 std::string TeamTable::operationName(const Channel& channel, CommunicationKind kind, int64_t number) const {
-  std::string text = fmt::format("{} {}", enumName(kind), number);
-  if (&channel != &collectives_)
-    text = fmt::format("transfer {} from rank {} to rank {}", number, channel.members[0], channel.members[1]);
-  text += fmt::format(" of team ({})", joined(ranks_, " "));
-  if (epoch_ > 0) text += fmt::format(" in epoch {}", epoch_);
-  return text;
+  OperationPlace place = {.team = ranks_, .epoch = epoch_, .number = number};
+  if (&channel != &collectives_) place.transfer = channel.members;
+  return tokamak::operationName(place, kind);
 }
 
 int64_t TeamTable::nextNumber(const Channel& channel, size_t member) const {

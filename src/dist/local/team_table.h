@@ -17,16 +17,10 @@
 
 #include "dist/communication_error.h"
 #include "dist/communication_request.h"
+#include "dist/operation_texts.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
-
-/// Why a team is broken: what each of its CommunicationErrors says.
-struct Breakage {
-  CommunicationFault fault = CommunicationFault::Failed;
-  int64_t rank = 0;
-  std::string text;
-};
 
 /// How far a member has come with one operation.
 enum class MeetingStage : uint8_t {
@@ -136,11 +130,6 @@ class TeamTable {
   uint64_t keyOf(const Channel& channel, int64_t number) const;
 
  private:
-  struct LastSeen {
-    CommunicationKind kind = CommunicationKind::Gather;
-    int64_t number = -1;  // nothing yet
-  };
-
   Meeting& meetingAt(Channel& channel, int64_t number);
   static void reserve(Channel& channel, size_t operations);
   void compareWithOthers(const Channel& channel, const Meeting& meeting, size_t member);
@@ -154,8 +143,8 @@ class TeamTable {
   const std::chrono::milliseconds timeout_;
   mutable std::mutex mutex_;
   std::optional<Breakage> breakage_;
-  std::vector<uint8_t> has_left_;    // per rank of the team
-  std::vector<LastSeen> last_seen_;  // per rank of the team
+  std::vector<uint8_t> has_left_;         // per rank of the team
+  std::vector<LastOperation> last_seen_;  // per rank of the team
   Channel collectives_;
   std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Channel>> sends_;
 };

@@ -1,4 +1,4 @@
-#include "dist/local/part_moves.h"
+#include "dist/part_moves.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,212 @@
+#include "dist/mpi/mpi_job.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr size_t kBytesPerMessage = size_t{1} << 26U;
+
+}  // namespace
+
+MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, std::chrono::milliseconds timeout)
+    : world_(std::move(world)),
+      timeout_(timeout),
+      gone_(static_cast<size_t>(ranks)),
+      is_silent_(static_cast<size_t>(ranks)) {
+  const std::lock_guard lock(world_->mutex());
+  key_ = world_->nextJob(ranks);
+  world_->join(key_, *this);
+}
+
+MpiJob::~MpiJob() { world_->part(key_); }
+
+MpiJob::Exchange& MpiJob::exchangeAt(Exchanges& of, int64_t number, size_t ranks) {
+  Exchange& exchange = of.open[number];
+  exchange.given.resize(ranks);
+  exchange.parts.resize(ranks);
+  return exchange;
+}
+
+// In parts, so that MPI can count their bytes.
+void MpiJob::give(const ExchangesKey& key, int64_t number, std::span<const std::byte> bytes) {
+  for (const int64_t rank : key.second) {
+    if (rank == this->rank()) continue;
+    size_t done = 0;
+    do {
+      const size_t part = std::min(kBytesPerMessage, bytes.size() - done);
+      MpiMessageWriter message(MpiMessageKind::Exchange, key_);
+      message.add(std::string_view(key.first));
+      message.add(std::span<const int64_t>(key.second));
+      message.add(number);
+      message.add(static_cast<int64_t>(done + part == bytes.size() ? 1 : 0));
+      message.add(bytes.subspan(done, part));
+      world_->tell(rank, message.take());
+      done += part;
+    } while (done < bytes.size());
+  }
+}
+
+void MpiJob::endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage) {
+  exchange.breakage = std::move(breakage);
+  for (const int64_t rank : key.second) {
+    if (rank == this->rank()) continue;
+    MpiMessageWriter message(MpiMessageKind::ExchangeBroken, key_);
+    message.add(std::string_view(key.first));
+    message.add(std::span<const int64_t>(key.second));
+    message.add(number);
+    message.add(*exchange.breakage);
+    world_->tell(rank, message.take());
+  }
+}
+
+std::vector<std::vector<std::byte>> MpiJob::exchange(std::string_view tag, std::span<const int64_t> ranks,
+                                                     std::span<const std::byte> bytes) {
+  const ExchangesKey key = {std::string(tag), {ranks.begin(), ranks.end()}};
+  const auto deadline = MpiWorld::Clock::now() + timeout_;
+  std::unique_lock lock(world_->mutex());
+  Exchanges& all = exchanges_[key];
+  const int64_t number = all.next++;
+  Exchange& here = exchangeAt(all, number, ranks.size());
+  here.given[static_cast<size_t>(positionOf(ranks, rank()))].emplace(bytes.begin(), bytes.end());
+  give(key, number, bytes);
+  const auto findMissing = [&] { return std::ranges::find_if(here.given, [](const auto& it) { return !it; }); };
+  const auto isOver = [&] {
+    if (here.breakage || findMissing() == here.given.end()) return true;
+    // What somebody gave before he went is there already.
+    const Breakage* gone = whyGone(ranks);
+    if (gone != nullptr) here.breakage = *gone;
+    return gone != nullptr;
+  };
+  if (!world_->waitUntil(lock, deadline, MpiWait::Message, isOver)) {
+    const int64_t late = ranks[static_cast<size_t>(findMissing() - here.given.begin())];
+    endExchange(key, number, here,
+                {CommunicationFault::TimedOut, late,
+                 fmt::format("exchange \"{}\" of ranks ({}): rank {} did not come within {} ms", tag,
+                             joined(ranks, " "), late, timeout_.count())});
+  }
+  const Exchange over = std::move(here);
+  all.open.erase(number);
+  if (over.breakage) raiseOf(*over.breakage);
+  std::vector<std::vector<std::byte>> theirs;
+  for (const auto& given : over.given) theirs.push_back(*given);
+  return theirs;
+}
+
+std::vector<int64_t> MpiJob::alive(std::span<const int64_t> ranks) {
+  const std::lock_guard lock(world_->mutex());
+  std::vector<int64_t> alive;
+  for (const int64_t rank : ranks)
+    if (!gone_[static_cast<size_t>(rank)]) alive.push_back(rank);
+  return alive;
+}
+
+std::shared_ptr<MpiTeamTable> MpiJob::table(std::span<const int64_t> ranks, int64_t epoch) {
+  const std::lock_guard lock(world_->mutex());
+  for (const int64_t rank : ranks)
+    if (is_silent_[static_cast<size_t>(rank)] != 0) raiseOf(*gone_[static_cast<size_t>(rank)]);
+  return tableAt({ranks.begin(), ranks.end()}, epoch);
+}
+
+std::shared_ptr<MpiTeamTable>& MpiJob::tableAt(const std::vector<int64_t>& ranks, int64_t epoch) {
+  std::shared_ptr<MpiTeamTable>& table = tables_[{ranks, epoch}];
+  if (table != nullptr) return table;
+  table = std::make_shared<MpiTeamTable>(*world_, key_, ranks, epoch, timeout_);
+  for (const int64_t rank : ranks)
+    if (is_silent_[static_cast<size_t>(rank)] != 0) table->noteLeft(rank);
+  return table;
+}
+
+const Breakage* MpiJob::whyGone(std::span<const int64_t> ranks) const {
+  for (const int64_t rank : ranks) {
+    const auto& gone = gone_[static_cast<size_t>(rank)];
+    if (gone) return &*gone;
+  }
+  return nullptr;
+}
+
+void MpiJob::tellAll(MpiMessageKind kind) {
+  const std::lock_guard lock(world_->mutex());
+  for (int64_t rank = 0; rank < size(); ++rank)
+    if (rank != this->rank()) world_->tell(rank, MpiMessageWriter(kind, key_).take());
+}
+
+void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
+  switch (message.kind()) {
+    case MpiMessageKind::Arrival: return receiveArrivals(rank, message);
+    case MpiMessageKind::Broken: {
+      const std::vector<int64_t> ranks = message.numbers();
+      const int64_t epoch = message.number();
+      return tableAt(ranks, epoch)->noteOut(rank, message.breakage());
+    }
+    case MpiMessageKind::Exchange:
+    case MpiMessageKind::ExchangeBroken: return receiveExchange(rank, message);
+    case MpiMessageKind::Leaving: return noteLeaving(rank);
+    case MpiMessageKind::Left: return noteLeft(rank);
+  }
+}
+
+void MpiJob::receiveArrivals(int64_t rank, MpiMessageReader& message) {
+  const std::vector<int64_t> ranks = message.numbers();
+  MpiTeamTable& table = *tableAt(ranks, message.number());
+  const int64_t count = message.number();
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t from = message.number();
+    const int64_t to = message.number();
+    const int64_t number = message.number();
+    MpiArrival arrival;
+    arrival.group_size = message.number();
+    arrival.group_position = message.number();
+    arrival.tag = message.number();
+    arrival.request = message.request();
+    MpiChannel& channel = from < 0 ? table.collectives() : table.transfers(from, to);
+    table.noteArrival(channel, number, static_cast<size_t>(positionOf(channel.members, rank)), std::move(arrival));
+  }
+}
+
+void MpiJob::receiveExchange(int64_t rank, MpiMessageReader& message) {
+  ExchangesKey key = {message.text(), {}};
+  key.second = message.numbers();
+  const int64_t number = message.number();
+  Exchanges& all = exchanges_[key];
+  if (number < all.next && !all.open.contains(number)) return;  // it is over here
+  Exchange& exchange = exchangeAt(all, number, key.second.size());
+  if (message.kind() == MpiMessageKind::ExchangeBroken) {
+    if (!exchange.breakage) exchange.breakage = message.breakage();
+    return;
+  }
+  const bool is_last = message.number() != 0;
+  const auto position = static_cast<size_t>(positionOf(key.second, rank));
+  const std::vector<std::byte> bytes = message.bytes();
+  std::vector<std::byte>& parts = exchange.parts[position];
+  parts.insert(parts.end(), bytes.begin(), bytes.end());
+  if (is_last) exchange.given[position] = std::move(parts);
+}
+
+void MpiJob::noteLeaving(int64_t rank) {
+  std::optional<Breakage>& gone = gone_[static_cast<size_t>(rank)];
+  if (!gone) gone = {CommunicationFault::Left, rank, fmt::format("rank {} left the job", rank)};
+}
+
+void MpiJob::noteLeft(int64_t rank) {
+  is_silent_[static_cast<size_t>(rank)] = 1;
+  for (const auto& [key, table] : tables_)
+    if (positionOf(key.first, rank) >= 0) table->noteLeft(rank);
+}
+
+// One that has left is not needed any more.
+void MpiJob::noteDeath(int64_t rank) {
+  if (rank >= size() || is_silent_[static_cast<size_t>(rank)] != 0) return;
+  is_silent_[static_cast<size_t>(rank)] = 1;
+  std::string text = fmt::format("rank {} died", rank);
+  for (const auto& [key, table] : tables_)
+    if (positionOf(key.first, rank) >= 0) table->noteDeath(rank);
+  gone_[static_cast<size_t>(rank)] = {CommunicationFault::Died, rank, std::move(text)};
+}
+
+}  // namespace tokamak
