@@ -132,7 +132,7 @@ void MpiWork::runAll(void* const* addresses, BlockPool& pool) const {
   waitForAll(lock);
   for (size_t i = 0; i < items_.size(); ++i)
     startSends(i, visits_[i].sends, items_[i].transfers.sends, 0, items_[i].transfers.sends.size(), 0);
-  lock.unlock();
+  lock.unlock();  // (Copied before, while the others come, an all-gather of 16 MB takes 1.4 times as long.)
   for (size_t i = 0; i < items_.size(); ++i) copyOwn(i, pool);
   lock.lock();
   for (size_t i = 0; i < items_.size(); ++i) reduce(i, lock, pool);

@@ -24,15 +24,25 @@ constexpr microseconds kLongestNap{500};
 constexpr milliseconds kKeeperPause{5};
 constexpr milliseconds kDeathPause{20};
 
-// How long a wait looks again at once: a thread that naps wakes up 50 us late or more.
-microseconds spinOf(MpiWait kind) { return kind == MpiWait::Message ? microseconds(100) : microseconds(20'000); }
+// A thread that yields may be away for a time slice, one that naps for 50 us and more.
+struct Spins {
+  microseconds at_once;  // how long a wait looks again at once
+  microseconds yielding;
+};
+Spins spinsOf(MpiWait kind) {
+  return kind == MpiWait::Message ? Spins{microseconds(50), microseconds(200)}
+                                  : Spins{microseconds(500), microseconds(20'000)};
+}
 
 }  // namespace
 
-MpiWorld::Pace::Pace(MpiWait kind) : nap_from_(Clock::now() + spinOf(kind)) {}
+MpiWorld::Pace::Pace(MpiWait kind)
+    : yield_from_(Clock::now() + spinsOf(kind).at_once), nap_from_(yield_from_ + spinsOf(kind).yielding) {}
 
 void MpiWorld::Pace::pause() {
-  if (Clock::now() < nap_from_) return std::this_thread::yield();
+  const Clock::time_point now = Clock::now();
+  if (now < yield_from_) return;
+  if (now < nap_from_) return std::this_thread::yield();
   std::this_thread::sleep_for(nap_);
   nap_ = std::min(kLongestNap, nap_ * 3 / 2);
 }

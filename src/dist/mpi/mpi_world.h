@@ -106,6 +106,7 @@ class MpiWorld {
     void pause();
 
    private:
+    const Clock::time_point yield_from_;
     const Clock::time_point nap_from_;
     std::chrono::microseconds nap_{20};
   };
