@@ -1,9 +1,12 @@
 #include "compile/program_on_ranks.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -15,6 +18,7 @@
 #include "analysis/shards.h"
 #include "base/require.h"
 #include "base/text.h"
+#include "compile/rank_agreement.h"
 #include "device/failure.h"
 #include "dist/communication_error.h"
 #include "host/lower/local_program.h"
@@ -45,6 +49,22 @@ std::vector<int64_t> extentsOf(const Part& part) {
   for (const IndexRange& range : part) extents.push_back(range.extent);
   return extents;
 }
+
+int64_t numberOf(std::span<const int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::vector<int64_t> denseStrides(std::span<const int64_t> sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+struct Disagreement {
+  std::string output;
+  int64_t a = 0;
+  int64_t b = 0;
+};
 
 // Elements of tensors of the same sizes, in whatever order.
 struct Elements {
@@ -134,7 +154,7 @@ void bindByName(const Fusion& program, const ScalarBindings& extents, ScalarBind
 
 struct ProgramOnRanks::Rank {
   std::shared_ptr<Device> device;
-  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<Communicator> communicator;  // null: the process's
   std::unique_ptr<HostIrEvaluator> evaluator;  // goes before its communicator
   std::shared_ptr<Stream> stream;
   std::vector<std::pair<Val*, RunValue>> values;
@@ -143,30 +163,37 @@ struct ProgramOnRanks::Rank {
 };
 
 ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options)
-    : program_(std::move(program)) {
+    : program_(std::move(program)), process_(options.process) {
   constexpr int64_t kMostRanks = 1024;
-  TK_REQUIRE(0 < options.ranks && options.ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal",
-             options.ranks, kMostRanks);
-  std::vector<std::unique_ptr<HostIrContainer>> locals;
-  for (int64_t rank = 0; rank < options.ranks; ++rank) {
-    locals.push_back(localProgram(*program_, {.number = rank, .ranks = options.ranks}));
-    finishHostProgram(*locals.back(), options.lowering);
+  const int64_t ranks = process_ == nullptr ? options.ranks : process_->size();
+  TK_REQUIRE(0 < ranks && ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal", ranks, kMostRanks);
+  ranks_.resize(static_cast<size_t>(ranks));
+  if (process_ != nullptr) {
+    ranks_[static_cast<size_t>(process_->rank())] = makeRank(process_->rank(), options, nullptr);
+    return;
   }
   std::vector<std::shared_ptr<Device>> devices;
-  for (int64_t rank = 0; rank < options.ranks; ++rank) devices.push_back(openCpuDevice(options.device));
+  for (int64_t rank = 0; rank < ranks; ++rank) devices.push_back(openCpuDevice(options.device));
   std::vector<std::unique_ptr<Communicator>> communicators = makeLocalCommunicators(devices, options.communication);
-  for (size_t i = 0; i < locals.size(); ++i) {
-    auto rank = std::make_unique<Rank>();
-    rank->device = devices[i];
-    rank->communicator = std::move(communicators[i]);
-    HostIrEvaluatorParams params = options.run;
-    params.communicator = rank->communicator.get();
-    const auto describe = [&] { return fmt::format("for rank {}", i); };
-    const ErrorNote note(describe);
-    rank->evaluator = std::make_unique<HostIrEvaluator>(std::move(locals[i]), *rank->device, params);
-    rank->stream = rank->device->createStream();
-    ranks_.push_back(std::move(rank));
-  }
+  for (size_t i = 0; i < ranks_.size(); ++i)
+    ranks_[i] = makeRank(static_cast<int64_t>(i), options, std::move(communicators[i]));
+}
+
+std::unique_ptr<ProgramOnRanks::Rank> ProgramOnRanks::makeRank(int64_t number, const RanksOptions& options,
+                                                               std::unique_ptr<Communicator> communicator) const {
+  std::unique_ptr<HostIrContainer> local =
+      localProgram(*program_, {.number = number, .ranks = static_cast<int64_t>(ranks_.size())});
+  finishHostProgram(*local, options.lowering);
+  auto rank = std::make_unique<Rank>();
+  rank->communicator = std::move(communicator);
+  HostIrEvaluatorParams params = options.run;
+  params.communicator = rank->communicator != nullptr ? rank->communicator.get() : process_;
+  rank->device = params.communicator->device();
+  const auto describe = [&] { return fmt::format("for rank {}", number); };
+  const ErrorNote note(describe);
+  rank->evaluator = std::make_unique<HostIrEvaluator>(std::move(local), *rank->device, params);
+  rank->stream = rank->device->createStream();
+  return rank;
 }
 
 ProgramOnRanks::ProgramOnRanks(const Fusion& fusion, const RanksOptions& options)
@@ -174,7 +201,8 @@ ProgramOnRanks::ProgramOnRanks(const Fusion& fusion, const RanksOptions& options
 
 // All evaluators go first: their calls may wait for other ranks.
 ProgramOnRanks::~ProgramOnRanks() {
-  for (const std::unique_ptr<Rank>& rank : ranks_) rank->evaluator.reset();
+  for (const std::unique_ptr<Rank>& rank : ranks_)
+    if (rank != nullptr) rank->evaluator.reset();
 }
 
 const HostIrContainer& ProgramOnRanks::localProgramOf(int64_t rank) const {
@@ -212,6 +240,17 @@ void ProgramOnRanks::cutInputs(std::span<const RunValue> inputs, const ScalarBin
   }
 }
 
+void ProgramOnRanks::runHere() {
+  Rank& rank = *ranks_[static_cast<size_t>(process_->rank())];
+  try {
+    rank.outputs = rank.evaluator->runWithInput(rank.values, rank.stream);
+    rank.stream->synchronize();
+  } catch (...) {
+    rank.stream = rank.device->createStream();
+    throw;
+  }
+}
+
 void ProgramOnRanks::runAll() {
   std::vector<std::thread> threads;
   for (const std::unique_ptr<Rank>& rank : ranks_) {
@@ -237,10 +276,32 @@ void ProgramOnRanks::runAll() {
   if (failed) raiseOf(ranks_[static_cast<size_t>(*failed)]->failure, *failed);
 }
 
+// In the order of the rank's sizes, row-major.
+std::vector<std::byte> ProgramOnRanks::bytesOf(const TensorView& output, const std::vector<int64_t>& sizes,
+                                               int64_t number, size_t next) const {
+  std::vector<std::byte> bytes;
+  const std::unique_ptr<Rank>& rank = ranks_[static_cast<size_t>(number)];
+  if (rank != nullptr) {
+    const Tensor& own = rank->outputs[next];
+    bytes.resize(static_cast<size_t>(numberOf(sizes) * sizeOf(output.dtype())));
+    const std::vector<int64_t> strides = denseStrides(sizes);
+    forEachElement(sizes, sizeOf(output.dtype()), {.first = bytes.data(), .strides = strides}, elementsOf(own),
+                   [&](std::byte* to, const std::byte* from) {
+                     std::memcpy(to, from, static_cast<size_t>(sizeOf(output.dtype())));
+                   });
+  }
+  if (process_ == nullptr || number == 0) return bytes;
+  const std::array<int64_t, 2> pair = {0, number};
+  if (positionOf(pair, process_->rank()) < 0) return bytes;
+  return process_->exchange("output", pair, bytes)[1];
+}
+
 std::vector<Tensor> ProgramOnRanks::assemble(const ScalarBindings& bindings, Device& device,
                                              const std::shared_ptr<Stream>& stream) {
+  const bool is_first = process_ == nullptr || process_->rank() == 0;
   std::vector<size_t> next(ranks_.size(), 0);
   std::vector<Tensor> outputs;
+  std::optional<Disagreement> disagreement;  // raised when other processes have given all
   for (const TensorView* output : program_->outputs()) {
     const std::vector<int64_t> sizes = sizesOf(*output, bindings);
     Tensor whole = Tensor::emptyOnHost(device, stream, output->dtype(), sizes);
@@ -248,31 +309,35 @@ std::vector<Tensor> ProgramOnRanks::assemble(const ScalarBindings& bindings, Dev
     std::map<std::vector<int64_t>, int64_t> owners;  // start and extent along each axis -> the rank that gave it
     for (int64_t number = 0; number < ranks(); ++number) {
       if (!isOn(*output, number)) continue;
-      Rank& rank = *ranks_[static_cast<size_t>(number)];
-      const Tensor& own = rank.outputs[next[static_cast<size_t>(number)]++];
       const Part part = partOf(*output, sizes, bindings, number);
+      const std::vector<int64_t> extents = extentsOf(part);
+      std::vector<std::byte> own = bytesOf(*output, extents, number, next[static_cast<size_t>(number)]++);
+      if (!is_first) continue;
       std::vector<int64_t> place;
       for (const IndexRange& range : part) place.insert(place.end(), {range.start, range.extent});
-      const auto [owner, is_first] = owners.emplace(std::move(place), number);
+      const auto [owner, is_owner] = owners.emplace(std::move(place), number);
       bool agrees = true;
-      forEachElement(extentsOf(part), width, partIn(whole, part), elementsOf(own),
+      const std::vector<int64_t> strides = denseStrides(extents);
+      forEachElement(extents, width, partIn(whole, part), {.first = own.data(), .strides = strides},
                      [&](std::byte* in_whole, const std::byte* in_own) {
                        const auto bytes = static_cast<size_t>(width);
-                       if (is_first)
+                       if (is_owner)
                          std::memcpy(in_whole, in_own, bytes);
                        else
                          agrees = agrees && std::memcmp(in_whole, in_own, bytes) == 0;
                      });
-      TK_REQUIRE(agrees, Device, "output {}: ranks {} and {} have the same part, and not the same elements",
-                 nameOf(*output), owner->second, number);
+      if (!agrees && !disagreement) disagreement = {.output = nameOf(*output), .a = owner->second, .b = number};
     }
     outputs.push_back(std::move(whole));
   }
+  if (disagreement)
+    TK_RAISE(Device, "output {}: ranks {} and {} have the same part, and not the same elements", disagreement->output,
+             disagreement->a, disagreement->b);
+  if (!is_first) outputs.clear();
   return outputs;
 }
 
-std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
-                                        const std::shared_ptr<Stream>& stream) {
+ScalarBindings ProgramOnRanks::bindingsOf(std::span<const RunValue> inputs, const ScalarBindings& extents) const {
   TK_REQUIRE(inputs.size() == program_->inputs().size(), Bind, "{}: {} inputs were given; it takes {}",
              program_->name(), inputs.size(), program_->inputs().size());
   ScalarBindings bindings;
@@ -289,6 +354,23 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
     }
   }
   bindByName(*program_, extents, bindings);
+  return bindings;
+}
+
+std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
+                                        const std::shared_ptr<Stream>& stream) {
+  ScalarBindings bindings;
+  std::vector<Tensor> outputs;
+  if (process_ != nullptr) {
+    agree(*process_, "run", [&] {
+      bindings = bindingsOf(inputs, extents);
+      cutInputs(inputs, bindings, *ranks_[static_cast<size_t>(process_->rank())], process_->rank());
+      runHere();
+    });
+    agree(*process_, "assemble", [&] { outputs = assemble(bindings, device, stream); });
+    return outputs;
+  }
+  bindings = bindingsOf(inputs, extents);
   for (int64_t number = 0; number < ranks(); ++number)
     cutInputs(inputs, bindings, *ranks_[static_cast<size_t>(number)], number);
   runAll();

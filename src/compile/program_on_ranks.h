@@ -1,6 +1,7 @@
-// ProgramOnRanks: a host program over ranks that are threads of this process, from whole inputs to whole outputs.
+// ProgramOnRanks: a host program over ranks, from whole inputs to whole outputs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,6 +22,9 @@ struct RanksOptions {
   HostIrEvaluatorParams run = {};     ///< its communicator is the rank's
   CpuDeviceOptions device = {};       ///< of each rank
   LocalOptions communication = {};
+  /// The one rank that this process is, whose device is used; all ranks of the job make the program and run it, with
+  /// the same inputs. It outlives the program. Null: all ranks are threads of this process.
+  Communicator* process = nullptr;
 };
 
 /// Each rank runs its local program (host/lower/local_program.h) on a CPU device of its own. Inputs are cut into the
@@ -39,6 +43,7 @@ class ProgramOnRanks {
 
   const HostIrContainer& program() const { return *program_; }
   int64_t ranks() const { return static_cast<int64_t>(ranks_.size()); }
+  /// Of a rank of this process.
   const HostIrContainer& localProgramOf(int64_t rank) const;
 
   /// One value per input of the program, in order, in memory that the host reads; `extents`: of symbols that no input
@@ -46,18 +51,27 @@ class ProgramOnRanks {
   /// data is ready.
   /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Device where ranks do not agree on a
   /// replicated output; else what the rank raises that failed first, not what others were told of it.
+  /// Where ranks are processes, rank 0 alone gets the outputs, and errors are those of agree().
   std::vector<Tensor> run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
                           const std::shared_ptr<Stream>& stream);
 
  private:
   struct Rank;
 
+  std::unique_ptr<Rank> makeRank(int64_t number, const RanksOptions& options,
+                                 std::unique_ptr<Communicator> communicator) const;
   std::vector<Tensor> assemble(const ScalarBindings& bindings, Device& device, const std::shared_ptr<Stream>& stream);
+  /// The rank's next output, dense, here; without elements on other processes than that of rank 0.
+  std::vector<std::byte> bytesOf(const TensorView& output, const std::vector<int64_t>& sizes, int64_t rank,
+                                 size_t number) const;
   void cutInputs(std::span<const RunValue> inputs, const ScalarBindings& extents, Rank& rank, int64_t number) const;
+  ScalarBindings bindingsOf(std::span<const RunValue> inputs, const ScalarBindings& extents) const;
+  void runHere();
   void runAll();
 
   std::unique_ptr<HostIrContainer> program_;
-  std::vector<std::unique_ptr<Rank>> ranks_;
+  Communicator* const process_;
+  std::vector<std::unique_ptr<Rank>> ranks_;  // null: another process's
 };
 
 }  // namespace tokamak

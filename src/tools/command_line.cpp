@@ -85,6 +85,8 @@ void addRun(CLI::App& app, RunOptions& options) {
             "an error");
   addNumber(*run, "--streams", options.streams, "number of worker streams")->capture_default_str();
   addNumber(*run, "--ranks", options.ranks, "run a program over devices on this many threads as its ranks");
+  addOption(*run, "--comm", options.comm, "local|mpi",
+            "what ranks are: threads (--ranks), or the processes that mpirun has started");
   addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();

@@ -35,6 +35,7 @@
 #include "tools/program_file.h"
 #include "tools/run_exported.h"
 #include "tools/run_on_ranks.h"
+#include "tools/run_over_mpi.h"
 #include "tools/run_report.h"
 #include "tools/run_steps.h"
 #include "tools/size_errors.h"
@@ -291,6 +292,7 @@ int runCommand(const RunOptions& options) {
              "--json: standard output is one JSON object, and --dump and --explain print texts there; leave them out");
   TK_REQUIRE(!options.json || !options.quiet, Usage,
              "--quiet: it has no effect with --json, which prints one object; leave one of them out");
+  if (choose<bool>("--comm", options.comm, {{"local", false}, {"mpi", true}})) return runOverMpi(options);
   if (isExportedFile(options.file) || options.file.ends_with(".tk")) return runExported(options);
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file);

@@ -24,7 +24,8 @@ struct RunOptions {
   std::string output_layouts = "inferred";
   std::string kernels = "compiled";
   int64_t streams = 4;
-  int64_t ranks = 0;  ///< threads of this process; 0: one device, no ranks
+  int64_t ranks = 0;           ///< threads of this process; 0: one device, no ranks
+  std::string comm = "local";  ///< local, or mpi: ranks are processes
   int64_t threads = 0;
   bool explain = false;  ///< what segments become, and why kernels were made
   int64_t most_iterations = kMostIterations;

@@ -1,10 +1,13 @@
 #include "tools/run_on_ranks.h"
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "base/require.h"
 #include "compile/program_on_ranks.h"
+#include "compile/rank_agreement.h"
 #include "compile/unsharded_fusion.h"
 #include "jit/open_device.h"
 #include "oracle/reference.h"
@@ -21,7 +24,7 @@ namespace tokamak::tools {
 namespace {
 
 void requireRanksUse(const RunOptions& options, const ProgramFile& file) {
-  TK_REQUIRE(options.ranks > 0, Usage, "--ranks {}: it must be at least 1", options.ranks);
+  TK_REQUIRE(options.ranks > 0 || options.comm == "mpi", Usage, "--ranks {}: it must be at least 1", options.ranks);
   TK_REQUIRE(file.host_program != nullptr || hasShardings(*file.fusion), Usage,
              "--ranks: the fusion of {} has no mesh, so that one device computes all of it; give its tensors meshes "
              "(docs/devices_design.md), or leave --ranks out",
@@ -84,40 +87,57 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file) 
   return made;
 }
 
+bool isFirst(const Communicator* process) { return process == nullptr || process->rank() == 0; }
+
 }  // namespace
 
-int runOnRanks(ProgramFile& file, const RunOptions& options) {
-  requireRanksUse(options, file);
-  RunReport report(reportForm(options), file.program().name(), options.device);
-  const InputSources sources{.given = readAssignments("--input", options.inputs),
-                             .sizes = readSizes(file.program(), options.sizes),
-                             .seed = options.seed};
-  OutputPlaces places(options.outputs);
+int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* process) {
+  const auto step = [&](std::string_view name, const std::function<void()>& run) {
+    if (process != nullptr) return agree(*process, name, run);
+    run();
+  };
   const std::shared_ptr<Device> device = openCpuDevice({.threads = 1});
   const std::shared_ptr<Stream> stream = device->createStream();
-  const InputValues inputs = makeInputs(file.program(), sources, *device, stream);
+  RunReport report(reportForm(options), file.program().name(), options.device);
+  std::optional<OutputPlaces> places;
+  InputValues inputs;
   std::vector<std::string> names;
-  for (const TensorView* output : file.program().outputs()) names.push_back(nameOf(*output));
-  places.require(names, {{.what = "the program", .path = options.file}});
   Expected expected;
-  if (options.check) expected = expectedOf(file, inputs);
-  const RanksOptions ranks = ranksOptionsOf(options, file);
-  const auto compile_start = SteadyClock::now();
-  std::unique_ptr<ProgramOnRanks> program = file.host_program != nullptr
-                                                ? std::make_unique<ProgramOnRanks>(std::move(file.host_program), ranks)
-                                                : std::make_unique<ProgramOnRanks>(*file.fusion, ranks);
-  RunTimes times{.compile = millisecondsSince(compile_start), .first = 0, .later = {}};
+  std::unique_ptr<ProgramOnRanks> program;
+  RunTimes times;
+  step("prepare", [&] {
+    requireRanksUse(options, file);
+    const InputSources sources{.given = readAssignments("--input", options.inputs),
+                               .sizes = readSizes(file.program(), options.sizes),
+                               .seed = options.seed};
+    inputs = makeInputs(file.program(), sources, *device, stream);
+    for (const TensorView* output : file.program().outputs()) names.push_back(nameOf(*output));
+    places.emplace(options.outputs);
+    places->require(names, {{.what = "the program", .path = options.file}});
+    if (options.check && isFirst(process)) expected = expectedOf(file, inputs);
+    RanksOptions ranks = ranksOptionsOf(options, file);
+    ranks.process = process;
+    const auto compile_start = SteadyClock::now();
+    program = file.host_program != nullptr ? std::make_unique<ProgramOnRanks>(std::move(file.host_program), ranks)
+                                           : std::make_unique<ProgramOnRanks>(*file.fusion, ranks);
+    times = {.compile = millisecondsSince(compile_start), .first = 0, .later = {}};
+  });
   std::vector<Tensor> outputs;
   for (int64_t i = 0; i < options.repeat; ++i) {
     const auto start = SteadyClock::now();
     outputs = program->run(inputs.values, inputs.bindings, *device, stream);
     (i == 0 ? times.first : times.later.emplace_back()) = millisecondsSince(start);
   }
-  reportOutputs(names, outputs, places, report);
-  report.ranks(options.ranks, times);
-  const bool is_ok = !options.check || checkOutputs(*expected.reference, names, outputs, report);
-  report.finish();
-  return is_ok ? 0 : 1;
+  bool is_ok = true;
+  step("report", [&] {
+    if (!isFirst(process)) return;
+    reportOutputs(names, outputs, *places, report);
+    report.ranks(program->ranks(), process == nullptr ? "threads of this process" : "processes", times);
+    is_ok = !options.check || checkOutputs(*expected.reference, names, outputs, report);
+    report.finish();
+  });
+  const int64_t code = is_ok ? 0 : 1;
+  return static_cast<int>(process == nullptr ? code : saidByFirst(*process, code));
 }
 
 }  // namespace tokamak::tools

@@ -1,6 +1,7 @@
 // tokamak run --ranks: a program over ranks that are threads of this process.
 #pragma once
 
+#include "dist/communicator.h"
 #include "tools/program_file.h"
 #include "tools/run_command.h"
 
@@ -10,6 +11,8 @@ namespace tokamak::tools {
 /// are compared with the oracle of the program on one device. The exit code: 0, or 1 on a mismatch.
 /// Errors: Usage for a fusion without meshes, and for options that have no effect here; those of ProgramOnRanks and
 /// unshardedFusion().
-int runOnRanks(ProgramFile& file, const RunOptions& options);
+/// `process`: the one rank that this process is (ProgramOnRanks); rank 0 reports, and its code is that of all. Errors
+/// then are AgreedErrors, too. Null: the ranks are threads.
+int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* process = nullptr);
 
 }  // namespace tokamak::tools

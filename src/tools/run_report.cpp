@@ -88,8 +88,8 @@ void RunReport::plan(const PlanSummary& summary, RunTimes times) {
   time(times);
 }
 
-void RunReport::ranks(int64_t ranks, const RunTimes& times) {
-  line(fmt::format("ranks: {} threads of this process", ranks));
+void RunReport::ranks(int64_t ranks, std::string_view what, const RunTimes& times) {
+  line(fmt::format("ranks: {} {}", ranks, what));
   all_["ranks"] = ranks;
   time(times);
 }

@@ -38,7 +38,8 @@ class RunReport {
   void check(const std::string& name, const oracle::Comparison& comparison);
   void plan(const PlanSummary& summary, RunTimes times);
   /// Of a run on ranks, whose plans are each rank's own.
-  void ranks(int64_t ranks, const RunTimes& times);
+  /// `what`: "processes".
+  void ranks(int64_t ranks, std::string_view what, const RunTimes& times);
   void trace(const std::string& file, const std::string& source);
   /// A line for people.
   void line(const std::string& text) const;

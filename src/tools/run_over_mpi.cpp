@@ -1,0 +1,75 @@
+#include "tools/run_over_mpi.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/library_version.h"
+#include "base/log.h"
+#include "base/require.h"
+#include "base/text.h"
+#include "compile/rank_agreement.h"
+#include "dist/mpi/mpi_communicator.h"
+#include "jit/open_device.h"
+#include "tools/program_file.h"
+#include "tools/run_on_ranks.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+// What all ranks do alike, one of them says.
+void beSilent() {
+  if (std::freopen("/dev/null", "w", stdout) == nullptr) return;
+  setLogFunction([](std::string_view) {});
+}
+
+std::vector<std::pair<std::string, std::string>> factsOf(const RunOptions& options, const ProgramFile& file) {
+  const auto listed = [](const std::vector<std::string>& texts) { return joined(texts, " "); };
+  return {{"version", libraryVersion()},
+          {"text of the program", file.text},
+          {"--size", listed(options.sizes)},
+          {"--input", listed(options.inputs)},
+          {"--seed", std::to_string(options.seed)},
+          {"--repeat", std::to_string(options.repeat)},
+          {"--grouping", options.grouping},
+          {"--streams", std::to_string(options.streams)},
+          {"--most-iterations", std::to_string(options.most_iterations)}};
+}
+
+int runAsRank(const RunOptions& options, Communicator& communicator) {
+  ProgramFile file;
+  agree(communicator, "read", [&] {
+    TK_REQUIRE(
+        !options.written.contains("--ranks"), Usage,
+        "--ranks: it has no effect with --comm mpi, whose ranks are the processes that mpirun has started; leave "
+        "one of them out");
+    file = readProgram(options.file);
+  });
+  requireAlike(communicator, factsOf(options, file));
+  return runOnRanks(file, options, &communicator);
+}
+
+}  // namespace
+
+int runOverMpi(const RunOptions& options) {
+  const std::unique_ptr<Communicator> communicator =
+      mpiCommunicator(openCpuDevice({.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true}));
+  const int64_t rank = communicator->rank();
+  if (rank != 0) beSilent();
+  try {
+    return runAsRank(options, *communicator);
+  } catch (const AgreedError&) {
+    throw;
+  } catch (const Error& error) {
+    setLogFunction(nullptr);
+    throw Error(error.code(), fmt::format("rank {}: {}", rank, error.what()));
+  }
+}
+
+}  // namespace tokamak::tools
