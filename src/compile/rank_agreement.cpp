@@ -61,7 +61,23 @@ std::string outcomeOf(const std::function<void()>& run, int64_t rank) {
 }  // namespace
 
 void agree(Communicator& communicator, std::string_view step, const std::function<void()>& run) {
-  const std::vector<std::string> outcomes = exchanged(communicator, step, outcomeOf(run, communicator.rank()));
+  std::exception_ptr own;
+  const auto runOwn = [&] {
+    try {
+      run();
+    } catch (...) {
+      own = std::current_exception();
+      throw;
+    }
+  };
+  const std::string outcome = outcomeOf(runOwn, communicator.rank());
+  std::vector<std::string> outcomes;
+  try {
+    outcomes = exchanged(communicator, step, outcome);
+  } catch (const CommunicationError&) {
+    if (own != nullptr) std::rethrow_exception(own);  // which names the operation
+    throw;
+  }
   for (const char letter : {kFailed, kEcho}) {
     std::optional<ErrorCode> code;
     std::vector<std::string> told;

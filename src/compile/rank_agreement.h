@@ -20,7 +20,7 @@ class AgreedError final : public Error {
 
 /// Runs the step, and waits until all ranks of the job have run theirs. Errors: AgreedError where it failed on some:
 /// "rank 2: ..." of the first of those, with its code, and behind it what others say that differs; not what a rank was
-/// told of another's failure. CommunicationError for ranks that do not come.
+/// told of another's failure. What the step raised, or else CommunicationError, where a rank does not come.
 void agree(Communicator& communicator, std::string_view step, const std::function<void()>& run);
 
 /// What all ranks have to have alike: a name ("--size") and a text. Errors: AgreedError with the code Device, naming

@@ -1,5 +1,6 @@
 #include "tools/run_over_mpi.h"
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 #include "jit/open_device.h"
 #include "tools/program_file.h"
 #include "tools/run_on_ranks.h"
+#include "tools/signal_watch.h"
 
 namespace tokamak::tools {
 
@@ -62,6 +64,7 @@ int runOverMpi(const RunOptions& options) {
       mpiCommunicator(openCpuDevice({.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true}));
   const int64_t rank = communicator->rank();
   if (rank != 0) beSilent();
+  keepTimeForLastWords(std::chrono::milliseconds(300));
   try {
     return runAsRank(options, *communicator);
   } catch (const AgreedError&) {

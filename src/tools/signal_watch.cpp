@@ -1,6 +1,9 @@
 #include "tools/signal_watch.h"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <thread>
 
 #include <unistd.h>
@@ -10,6 +13,8 @@
 namespace tokamak::tools {
 
 namespace {
+
+std::atomic<int64_t> last_words_ms = 0;
 
 bool isIgnored(int number) {
   struct sigaction known = {};
@@ -28,11 +33,14 @@ void waitForSignal(const sigset_t& watched) {
   int number = 0;
   while (sigwait(&watched, &number) != 0) {
   }
+  if (number == SIGTERM) std::this_thread::sleep_for(std::chrono::milliseconds(last_words_ms.load()));
   removeLeftovers();
   dieOf(number, watched);
 }
 
 }  // namespace
+
+void keepTimeForLastWords(std::chrono::milliseconds time) { last_words_ms.store(time.count()); }
 
 void watchSignals() {
   std::signal(SIGPIPE, SIG_IGN);

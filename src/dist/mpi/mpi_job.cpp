@@ -203,9 +203,13 @@ void MpiJob::noteLeft(int64_t rank) {
 void MpiJob::noteDeath(int64_t rank) {
   if (rank >= size() || is_silent_[static_cast<size_t>(rank)] != 0) return;
   is_silent_[static_cast<size_t>(rank)] = 1;
-  std::string text = fmt::format("rank {} died", rank);
-  for (const auto& [key, table] : tables_)
-    if (positionOf(key.first, rank) >= 0) table->noteDeath(rank);
+  std::string text;
+  for (const auto& [key, table] : tables_) {
+    if (positionOf(key.first, rank) < 0 || table->isBroken()) continue;
+    table->noteDeath(rank);
+    if (text.empty()) text = table->breakage().text;
+  }
+  if (text.empty()) text = fmt::format("rank {} died", rank);
   gone_[static_cast<size_t>(rank)] = {CommunicationFault::Died, rank, std::move(text)};
 }
 

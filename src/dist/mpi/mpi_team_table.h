@@ -81,6 +81,8 @@ class MpiTeamTable {
   /// The first breakage stays. Tells the other members.
   void breakUp(Breakage breakage);
   bool isBroken() const { return is_broken_.load(std::memory_order_acquire); }
+  /// Of a broken team.
+  const Breakage& breakage() const { return *breakage_; }
   /// Errors: the CommunicationError of a broken team.
   void requireWhole() const;
 

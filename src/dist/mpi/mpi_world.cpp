@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 constexpr int64_t kMessageTag = 0;  // data have the others
 constexpr microseconds kLongestNap{500};
 constexpr milliseconds kKeeperPause{5};
-constexpr milliseconds kDeathPause{20};
+constexpr milliseconds kDeathPause{2};
 
 // A thread that yields may be away for a time slice, one that naps for 50 us and more.
 struct Spins {
