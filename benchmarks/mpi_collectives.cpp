@@ -4,7 +4,7 @@
 //   mpirun -n 2 bench_mpi_collectives [--rounds N] [--json FILE]
 //
 // allreduce, allgather: 16 MB of f32 on each rank, in milliseconds of rank 0; one after the other in each round, from a
-//                       barrier until the result is there. By hand: MPI_Allreduce and MPI_Allgather, with the same memory.
+//                       barrier until the result is there. By hand: MPI_Allreduce and MPI_Allgather, in the same memory
 // step:                 posting and waiting of a plan's communication, in nanoseconds of the caller's thread: what 65
 //                       of them take more than one, each; by hand: event, wait, launch, event and wait of the device
 #include <algorithm>

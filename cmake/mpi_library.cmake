@@ -1,5 +1,5 @@
-# libtokamak_mpi.so: all that is linked with MPI, whose binary interface is that of one MPI. The library and the programs
-# load it at run time (src/dist/mpi/mpi_library.h), so that they run where no MPI is.
+# libtokamak_mpi.so: all that is linked with MPI, whose binary interface is that of one MPI. The library and the
+# programs load it at run time (src/dist/mpi/mpi_library.h), so that they run where no MPI is.
 option(TOKAMAK_MPI "Build libtokamak_mpi.so, for ranks that are processes, where MPI is found" ON)
 if(NOT TOKAMAK_MPI)
   return()

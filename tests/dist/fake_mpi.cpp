@@ -99,6 +99,10 @@ int32_t FakeMpi::send(void* context, const void* data, int64_t bytes, int64_t ra
     sent.from = data;
   }
   const uint64_t handle = all.add(std::move(sent));
+  if (process.is_stopped) {
+    *request = handle;
+    return 0;
+  }
   *request = is_eager ? 0 : handle;
   Process& receiver = *all.processes_[static_cast<size_t>(rank)];
   const auto fits = [&](uint64_t posted) {
@@ -110,7 +114,7 @@ int32_t FakeMpi::send(void* context, const void* data, int64_t bytes, int64_t ra
     receiver.arrived.push_back(handle);
     return 0;
   }
-  all.move(handle, *posted);
+  if (is_eager || !receiver.is_stopped) all.move(handle, *posted);  // else it has begun, and does not end
   receiver.posted.erase(posted);
   return 0;
 }

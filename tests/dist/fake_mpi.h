@@ -34,7 +34,8 @@ class FakeMpi {
   /// The next calls of this kind by the process give this error.
   enum class Call : uint8_t { Start, Send, Receive, Test };
   void fail(int64_t rank, Call call, int32_t error);
-  /// From now on the process is as one that is stopped: none of its requests goes on.
+  /// From now on the process is as one that is stopped: none of its requests goes on, and what others send it begins,
+  /// and does not end.
   void stop(int64_t rank);
   bool hasEnded(int64_t rank);
 

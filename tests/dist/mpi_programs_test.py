@@ -46,12 +46,11 @@ class Programs(unittest.TestCase):
                 self.assertIn(f"ranks: {ranks} processes", output)
 
     def test_results_are_those_of_ranks_that_are_threads(self):
-        for name, size in (("mean", ["--size", "n=9"]), ("ring", []), ("ring_in_groups", []), ("allgather", []),
-                           ("reduce_scatter", []), ("scatter_gather", [])):
-            code, output = run(3, RANKS / f"{name}.host_ir", *size, "--check")
+        for name, ranks, size in (("mean", 3, ["--size", "n=9"]), ("ring", 3, []), ("scatter_gather", 4, [])):
+            code, output = run(ranks, RANKS / f"{name}.host_ir", *size, "--check")
             self.assertEqual(code, 0, output)
-            threads = subprocess.run([OPTIONS.tokamak, "run", RANKS / f"{name}.host_ir", *size, "--ranks", "3"], check=True,
-                                     capture_output=True, text=True).stdout
+            threads = subprocess.run([OPTIONS.tokamak, "run", RANKS / f"{name}.host_ir", *size, "--ranks", str(ranks)],
+                                     check=True, capture_output=True, text=True).stdout
             sums = re.findall("checksum .*", threads)
             self.assertTrue(sums)
             self.assertEqual(re.findall("checksum .*", output), sums)

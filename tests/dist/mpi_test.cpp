@@ -2,17 +2,20 @@
 // of MPI, stopped processes and messages of jobs that are not there yet.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 
 #include "base/error.h"
 #include "dist/mpi/mpi_communicator.h"
+#include "dist/mpi/mpi_job.h"
 #include "dist/mpi/mpi_library.h"
 #include "error_of.h"
 #include "fake_mpi.h"
 #include "jit/open_device.h"
 #include "ranks_fixture.h"
+#include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
 
@@ -149,6 +152,84 @@ TEST(MpiCommunicators, TagsBeginAnewBehindTheLargest) {
       rank.check();
     }
   });
+}
+
+// Rank 1 is stopped when it has come, so that rank 0 sends to it.
+TEST(MpiCommunicators, AProcessThatIsStoppedAmongDataEndsTheJob) {
+  FakeMpi mpi(2);
+  std::atomic<bool> is_stopped = false;
+  jobOn(mpi, 2, milliseconds(300)).run([&](TestRank& rank) {
+    const auto team = rank.communicator().team(firstRanks(2));
+    const CommunicationRequest sum = {.kind = Kind::Allreduce, .counts = {100'000}};
+    const std::vector<void*> buffers = {rank.memory(400'000), rank.memory(400'000)};
+    if (rank.rank() == 1) {
+      const Posted posted = rank.post(*team, {&sum, 1}, buffers);
+      std::this_thread::sleep_for(milliseconds(100));
+      mpi.stop(1);
+      is_stopped = true;
+      rank.wait(posted);
+      EXPECT_EQ(rank.failure()->fault(), CommunicationFault::TimedOut);
+      return;
+    }
+    while (!is_stopped) std::this_thread::yield();
+    const auto failure = rank.failureOfPost(*team, {&sum, 1}, buffers);
+    ASSERT_TRUE(failure.has_value());
+    EXPECT_EQ(failure->message(), "rank 1 did not come to the end of Allreduce 0 of team (0 1) within 300 ms");
+    EXPECT_TRUE(mpi.hasEnded(0));
+  });
+}
+
+TEST(MpiCommunicators, AWorkThatRunsAlreadyIsRefusedAndTheTeamBroken) {
+  const FakeMpi mpi(2);
+  jobOn(mpi, 2, std::chrono::seconds(5)).run([](TestRank& rank) {
+    const auto ranks = firstRanks(2);
+    const auto team = rank.communicator().team(ranks);
+    if (rank.rank() == 1) return (void)rank.communicator().exchange("seen", ranks, {});
+    const CommunicationRequest sum = {.kind = Kind::Allreduce, .counts = {1}};
+    const auto work = team->prepare(sum);
+    void* const buffer = rank.memory(4);
+    rank.device().synchronize(rank.current());
+    const auto other = rank.device().createStream();
+    rank.device().launch(team->stream(), *work, std::vector<void*>{buffer, buffer});
+    std::this_thread::sleep_for(milliseconds(50));  // it runs, and waits for rank 1
+    rank.device().launch(*other, *work, std::vector<void*>{buffer, buffer});
+    const Error error = errorOf([&] { rank.device().synchronize(*other); });
+    EXPECT_EQ(
+        error.message(),
+        "Allreduce of 1 f32 (sum): the work runs already, on another stream; it belongs to one stream of its team");
+    EXPECT_EQ(failureOf([&] { rank.device().synchronize(team->stream()); }).fault(), CommunicationFault::Failed);
+    rank.communicator().exchange("seen", ranks, {});
+  });
+}
+
+// Says that its memory is a GPU's.
+class GpuLikeDevice final : public CpuDevice {
+ public:
+  const DeviceProperties& properties() const override { return properties_; }
+
+ private:
+  const DeviceProperties properties_ = {.name = "cuda:0", .description = "", .ordinal = 0, .architecture = ""};
+};
+
+TEST(MpiCommunicators, DevicesWithMemoryOfTheirOwnAndOtherVersionsAreRefused) {
+  const FakeMpi mpi(1);
+  const auto world = mpi.worlds()[0];
+  const Error error = errorOf([&] { mpiCommunicator(world, std::make_shared<GpuLikeDevice>(), {}); });
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.message(),
+            "MPI communicator: cuda:0 has memory of its own; it is for devices whose memory is the host's");
+  const FakeMpi pair(2);
+  const auto worlds = pair.worlds();
+  std::thread other([&] {  // a rank of another version
+    MpiJob job(worlds[1], 2, std::chrono::seconds(5));
+    const std::string facts = "0.0.9\nsystem\n1";
+    job.exchange("communicator", firstRanks(2), std::as_bytes(std::span(facts)));
+  });
+  const CommunicationError failure = failureOf(
+      [&] { mpiCommunicator(worlds[0], openCpuDevice({.threads = 1}), {.timeout = std::chrono::seconds(5)}); });
+  other.join();
+  EXPECT_EQ(failure.fault(), CommunicationFault::Mismatch);
+  EXPECT_THAT(failure.message(), HasSubstr("and rank 1 has 0.0.9; all ranks have to have the same"));
 }
 
 // For the time that it lives.

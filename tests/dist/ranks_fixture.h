@@ -30,7 +30,7 @@ struct TransportCase {
   std::function<void(int64_t ranks)> meet = {};
 };
 
-/// The transports under test: under mpirun (tests/dist/run_under_mpi) its processes, else those whose ranks are threads.
+/// The transports under test: under mpirun (under_mpirun.py) its processes, else those whose ranks are threads.
 std::vector<TransportCase> transportCases();
 std::vector<TransportCase> localTransportCases();
 std::vector<TransportCase> mpiTransportCases();

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/library_version.h"
 #include "base/require.h"
 #include "base/text.h"
 #include "dist/communication_error.h"
@@ -20,7 +21,6 @@
 #include "dist/mpi/mpi_library.h"
 #include "dist/mpi/mpi_work.h"
 #include "dist/team_streams.h"
-#include "tokamak/version.h"
 
 namespace tokamak {
 
@@ -123,15 +123,15 @@ class MpiCommunicator final : public Communicator {
     std::vector<int64_t> ranks(static_cast<size_t>(size()));
     std::iota(ranks.begin(), ranks.end(), int64_t{0});
     const std::string system = systemId();
-    const std::string facts = fmt::format("{}\n{}\n{}", TOKAMAK_VERSION, system, getpid());
+    const std::string facts = fmt::format("{}\n{}\n{}", libraryVersion(), system, getpid());
     const auto theirs = job_->exchange("communicator", ranks, std::as_bytes(std::span(facts)));
     const std::lock_guard lock(job_->world().mutex());
     for (const int64_t other : ranks) {
       const std::vector<std::string_view> lines = linesOf(textOf(theirs[static_cast<size_t>(other)]));
-      if (lines[0] != TOKAMAK_VERSION)
+      if (lines[0] != libraryVersion())
         raiseOf({CommunicationFault::Mismatch, other,
                  fmt::format("rank {} has version {} of Tokamak, and rank {} has {}; all ranks have to have the same",
-                             rank(), TOKAMAK_VERSION, other, lines[0])});
+                             rank(), libraryVersion(), other, lines[0])});
       const int64_t pid = std::stoll(std::string(lines[2]));
       if (lines[1] == system && pid != getpid()) job_->world().watch(other, pid);
     }

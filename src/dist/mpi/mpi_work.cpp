@@ -306,8 +306,8 @@ void MpiWork::raiseLate(size_t index, int64_t position) const {
   table_->requireWhole();
 }
 
-// Sends were begun to who has its memory ready, and end. Receives end, or are called off once their sender has said that
-// it sends no more. What a dead process has to do with is nobody's.
+// Sends were begun to who has its memory ready, and end. Receives end, or are called off once their sender has said
+// that it sends no more. Nobody waits for a dead process.
 bool MpiWork::letGo(Requests& requests, std::span<const Transfer> transfers, bool are_receives) const {
   bool is_out = true;
   for (size_t i = 0; i < transfers.size(); ++i) {

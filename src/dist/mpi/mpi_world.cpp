@@ -74,6 +74,7 @@ void MpiWorld::finish() {
     poll();
     if (!outgoing_.empty()) std::this_thread::sleep_for(kLongestNap);
   }
+  is_over_ = true;
   if (dead_.empty() && outgoing_.empty() && !has_open_requests_) functions_.finish(functions_.context);
 }
 
@@ -126,7 +127,7 @@ void MpiWorld::lookForDeaths() {
 }
 
 void MpiWorld::tell(int64_t rank, std::vector<std::byte> message) {
-  if (isDead(rank)) return;
+  if (isDead(rank) || is_finished_) return;
   outgoing_.push_back({.request = 0, .bytes = std::move(message)});
   Outgoing& out = outgoing_.back();
   const auto bytes = static_cast<int64_t>(out.bytes.size());
@@ -169,6 +170,7 @@ void MpiWorld::endJob(const std::string& why) {
 }
 
 void MpiWorld::poll() {
+  if (is_over_) return;
   polled_ = Clock::now();
   takeMessages();
   for (auto it = outgoing_.begin(); it != outgoing_.end();) it = isOver(it->request) ? outgoing_.erase(it) : ++it;

@@ -134,7 +134,8 @@ class MpiWorld {
   std::set<int64_t> dead_;
   int64_t next_tag_ = 1;
   bool has_open_requests_ = false;
-  bool is_finished_ = false;
+  bool is_finished_ = false;  // nothing is told any more
+  bool is_over_ = false;      // MPI is not called any more
   Clock::time_point polled_ = Clock::now();
   Clock::time_point looked_for_deaths_ = Clock::now();
   std::condition_variable stopped_;
