@@ -64,7 +64,7 @@ int runOverMpi(const RunOptions& options) {
       mpiCommunicator(openCpuDevice({.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true}));
   const int64_t rank = communicator->rank();
   if (rank != 0) beSilent();
-  keepTimeForLastWords(std::chrono::milliseconds(300));
+  keepTimeForLastWords(std::chrono::milliseconds(800));
   try {
     return runAsRank(options, *communicator);
   } catch (const AgreedError&) {
