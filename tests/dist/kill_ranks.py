@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Kills a rank of a job of mpirun, again and again: kill_ranks.py --tokamak FILE --mpi-library FILE [--times N] [--ranks N]
+"""Kills a rank of a job of mpirun, again and again.
 
-Each job communicates for minutes if nobody ends it. A rank is killed (SIGKILL) after a random time, from the start of its
-process on. The job has to end within LIMIT seconds with a failure that names the rank, and leaves no process behind; in
-some the survivors name the operation, too. Exit code 1: something was not so; 77: there is no mpirun.
+    kill_ranks.py --tokamak FILE --mpi-library FILE [--times N] [--ranks N]
+
+Each job communicates for minutes if nobody ends it. A rank is killed (SIGKILL) after a random time, from the start of
+its process on. The job has to end within LIMIT seconds with a failure that names the rank, and leaves no process
+behind; in some the survivors name the operation, too. Exit code 1: something was not so; 77: there is no mpirun.
 """
 import argparse
 import os
@@ -15,6 +17,8 @@ import signal
 import subprocess
 import sys
 import time
+
+from under_mpirun import environment_with, mpirun
 
 LIMIT = 10
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -49,11 +53,10 @@ def wait_for(condition, seconds):
 def run_once(options, number):
     """What is wrong, or "", and whether a survivor named the operation."""
     job = f"{os.getpid()}-{number}"
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TOKAMAK_TEST_JOB=job,
-                       TOKAMAK_MPI=options.mpi_library)
-    command = ["mpirun", "-n", str(options.ranks), "--oversubscribe", options.tokamak, "run", str(PROGRAM), "--comm", "mpi",
-               "--repeat", "1000000"]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    environment = environment_with(options.mpi_library) | {"TOKAMAK_TEST_JOB": job}
+    command = [*mpirun(options.ranks), options.tokamak, "run", str(PROGRAM), "--comm", "mpi", "--repeat", "1000000"]
+    output_of = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, env=environment, **output_of) as process:
         try:
             if not wait_for(lambda: len(ranks_of(job)) == options.ranks, LIMIT):
                 return "the ranks did not start", False
@@ -71,16 +74,18 @@ def run_once(options, number):
             seconds = time.monotonic() - killed
         finally:
             process.kill()
-    print(f"{number}: rank {victim} of {options.ranks}: the job ended after {seconds:.2f} s, exit code {process.returncode}")
+    code = process.returncode
+    print(f"{number}: rank {victim} of {options.ranks}: the job ended after {seconds:.2f} s, exit code {code}")
     if options.verbose:
         print(output)
-    if process.returncode == 0:
+    if code == 0:
         return "the job succeeded", False
     if not re.search(rf"rank {victim}\b", output):
         return f"nobody names rank {victim}:\n{output}", False
     if not wait_for(lambda: not ranks_of(job), 3):
         return f"processes are left: {ranks_of(job)}", False
-    return "", bool(re.search(rf"rank {victim} died( in| before|; the last).*(Allgather|Broadcast|transfer|Allreduce)", output))
+    named = rf"rank {victim} died( in| before|; the last).*(Allgather|Broadcast|transfer|Allreduce)"
+    return "", bool(re.search(named, output))
 
 
 def main():
