@@ -18,7 +18,7 @@
 #include "analysis/shards.h"
 #include "base/require.h"
 #include "base/text.h"
-#include "compile/rank_agreement.h"
+#include "compile/agreed_steps.h"
 #include "device/failure.h"
 #include "dist/communication_error.h"
 #include "host/lower/local_program.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/require.h"
+#include "compile/agreed_steps.h"
 #include "compile/program_on_ranks.h"
-#include "compile/rank_agreement.h"
 #include "compile/unsharded_fusion.h"
 #include "jit/open_device.h"
 #include "oracle/reference.h"

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/require.h"
 #include "base/text.h"
-#include "compile/rank_agreement.h"
+#include "compile/agreed_steps.h"
 #include "dist/mpi/mpi_communicator.h"
 #include "jit/open_device.h"
 #include "tools/program_file.h"

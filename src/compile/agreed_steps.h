@@ -1,4 +1,4 @@
-// Rank agreement: a step that ranks of processes of their own take together, and fail in together.
+// Agreed steps: a step that ranks of processes of their own take together, and fail in together.
 #pragma once
 
 #include <functional>

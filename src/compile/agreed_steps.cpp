@@ -1,4 +1,4 @@
-#include "compile/rank_agreement.h"
+#include "compile/agreed_steps.h"
 
 #include <algorithm>
 #include <cstddef>
