@@ -74,10 +74,12 @@ std::string programOf(const Tensors& tensors, const std::string& signature, cons
 
 // --- segments ---
 
-// The sum over the first axis of T0, which is sharded in chunks, divided by its whole extent.
+// The sum over the first axis of T0, which is sharded in chunks, of elements divided by its whole extent.
 const char* const kMean =
-    R"(%HostIrContainer { (T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})@WHOLE) -> (T3_g_float[iS3{8}] (DeviceMesh{0 1 2 3})) :
-  PostOnStream(HostUnit0, Inputs:{T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3}), }, Outputs:{T3_g_float[iS3{8}] (DeviceMesh{0 1 2 3}), })
+    R"(%HostIrContainer { (T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})@WHOLE) -> (T4_g_float[iS11{8}] (DeviceMesh{0 1 2 3})) :
+  PostOnStream(HostUnit0, Inputs:{T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3}), }, Outputs:{T3_g_float[iS3{8}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx}), })
+  Communication 0 (type=Allreduce, team=(0 1 2 3), input=T3_g_float[iS3{8}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx}), output=T4_g_float[iS11{8}] (DeviceMesh{0 1 2 3}), backend=Local)
+  Wait Communication 0
 }
 Domains:{
   T0:{
@@ -86,17 +88,21 @@ Domains:{
   }
 }
 HostUnit0{
-  %Fusion mean { (T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})) -> (T2_l_float[iS5{8}] (DeviceMesh{0 1 2 3})) :
-    T1_l_float[rS3{n}, iS4{8}] (DeviceMesh{0 1 2 3})
-       = reduction( T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3}), op = add, initial value = float(0), allreduce = false )
-    T2_l_float[iS5{8}] (DeviceMesh{0 1 2 3})
-       = T1_l_float[rS3{n}, iS4{8}] (DeviceMesh{0 1 2 3})
+  %Fusion mean { (T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})) -> (T2_l_float[rS6{n}, iS7{8}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx})) :
+    T1_l_float[ideviceIdx.x3{4}, iS4{( ceilDiv(n, 4) )}, iS5{8}] (DeviceMesh{0 1 2 3})
+       = T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{8}] (DeviceMesh{0 1 2 3})
        / ( f32(n) );
+    T2_l_float[rS6{n}, iS7{8}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx})
+       = reduction( T1_l_float[ideviceIdx.x3{4}, iS4{( ceilDiv(n, 4) )}, iS5{8}] (DeviceMesh{0 1 2 3}), op = add, initial value = float(0), allreduce = false )
   } // %Fusion
   Domains:{
     T0:{
       outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
       logical [iS9{n}, iS2{8}]
+    }
+    T1:{
+      outer split iS10{n} by 4 -> ideviceIdx.x3{4}, iS4{( ceilDiv(n, 4) )}
+      logical [iS10{n}, iS5{8}]
     }
   }
 }
@@ -104,16 +110,18 @@ HostUnit0{
 
 TEST(LocalProgram, AMeanOverChunksDividesByTheWholeExtent) {
   EXPECT_EQ(localText(replaced(kMean, "@WHOLE", ""), {.number = 1, .ranks = 4}),
-            R"(%HostIrContainer { (T0_g_float[iS0{n_part}, iS1{8}]) -> (T3_g_float[iS2{8}]) :
+            R"(%HostIrContainer { (T0_g_float[iS0{n_part}, iS1{8}]) -> (T4_g_float[iS3{8}]) :
   PostOnStream (HostUnit0, Inputs:{T0_g_float[iS0{n_part}, iS1{8}], ( n_part * 4 ), }, Outputs:{T3_g_float[iS2{8}], })
+  Communication 0 (type=Allreduce, team=(0 1 2 3), input=T3_g_float[iS2{8}], output=T4_g_float[iS3{8}], backend=Local)
+  Wait Communication 0
 } // %HostIrContainer
 HostUnit0{
-  %Fusion mean { (T0_l_float[iS0{n_part}, iS1{8}], n) -> (T2_l_float[iS4{8}]) :
-    T1_l_float[rS2{n_part}, iS3{8}]
-       = reduction( T0_l_float[iS0{n_part}, iS1{8}], op = add, initial value = float(0), allreduce = false )
-    T2_l_float[iS4{8}]
-       = T1_l_float[rS2{n_part}, iS3{8}]
+  %Fusion mean { (T0_l_float[iS0{n_part}, iS1{8}], n) -> (T2_l_float[rS4{n_part}, iS5{8}]) :
+    T1_l_float[iS2{n_part}, iS3{8}]
+       = T0_l_float[iS0{n_part}, iS1{8}]
        / ( f32(n) );
+    T2_l_float[rS4{n_part}, iS5{8}]
+       = reduction( T1_l_float[iS2{n_part}, iS3{8}], op = add, initial value = float(0), allreduce = false )
   } // %Fusion
 }
 )");
@@ -182,6 +190,9 @@ TEST(LocalProgram, SegmentsNeedTheShardsOfWhatTheyArePostedWith) {
   EXPECT_EQ(refusal(with("{3 2 1 0}")), otherwise);
   // Rank 0 would have the same part by both, but the others would not.
   EXPECT_EQ(refusal(with("{0 3 2 1}")), otherwise);
+  EXPECT_EQ(refusal(replaced(replaced(kMean, "@WHOLE", ""), "iS7{8}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx})",
+                             "iS7{8}] (DeviceMesh{0 1 2 3})")),
+            "local program: HostUnit0: its T2 is partial otherwise than T3, which is given for it; mark both");
   EXPECT_EQ(
       refusal(with("{1 2 3 4}"), {.number = 0, .ranks = 5}),
       "local program: HostUnit0: its T0 is not on rank 0, on which it is posted; give all of its tensors one mesh");
@@ -192,17 +203,20 @@ TEST(LocalProgram, SegmentsNeedTheShardsOfWhatTheyArePostedWith) {
 TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
   const std::string mesh = " (DeviceMesh{{0 1} {2 3}})";
   const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
+                           {"@p", "T2_g_float[rS9{2}, iS4{2}, iS5{8}]" + mesh + " (Partial{sum DIDy})"},
+                           {"@k", "T3_g_float[ideviceIdx.y6{2}, iS7{2}, iS8{8}]" + mesh},
                            {"@y", "T1_g_float[iS2{2}, iS3{8}]" + mesh}};
-  const auto textOf = [&](const std::string& form, int64_t rank) {
-    return localText(programOf(tensors, "(@x) -> (@y)",
+  const auto textOf = [&](const std::string& form, int64_t rank, const std::string& input = "@x") {
+    return localText(programOf(tensors, "(@x, @k) -> (@y)",
+                               "  @p\n = reduction( @k, op = add, initial value = float(0), allreduce = false )\n"
                                "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, "
                                "resets_to_zero=false)\n  Communication 0 (" +
-                                   form + ", input=@x, output=@y, backend=MPI)\n  Wait Communication 0\n"),
+                                   form + ", input=" + input + ", output=@y, backend=MPI)\n  Wait Communication 0\n"),
                      {.number = rank, .ranks = 4});
   };
   EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 1), HasSubstr("team=(0 1), input=T0_g_float[iS0{1}, iS1{8}], "));
   EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 2), HasSubstr("team=(2 3), input=T0_g_float[iS0{1}, iS1{8}], "));
-  EXPECT_THAT(textOf("type=Allreduce, team=(0 2)", 3), HasSubstr("team=(1 3), input"));
+  EXPECT_THAT(textOf("type=Allreduce, team=(0 2)", 3, "@p"), HasSubstr("team=(1 3), input"));
   EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2), HasSubstr("team=(2 3), root=3, input"));
   EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2),
               HasSubstr("team=(0 1 2 3), axis=0, parts=(1, 1, 1, 1), input"));
@@ -472,10 +486,63 @@ TEST(LocalProgram, AProductOverAShardedAxisIsAPartialOne) {
   const std::string mesh = " (DeviceMesh{0 1})";
   const Tensors tensors = {{"@a", "T0_g_float[iS0{8}, ideviceIdx.x1{2}]" + mesh},
                            {"@b", "T1_g_float[ideviceIdx.x2{2}, iS3{8}]" + mesh},
-                           {"@c", "T2_g_float[iS4{8}, iS5{8}, rS6{2}]" + mesh}};
-  EXPECT_THAT(localText(programOf(tensors, "(@a, @b) -> (@c)", "  @c\n = matmul(@a,\n            @b)\n"),
+                           {"@c", "T2_g_float[iS4{8}, iS5{8}, rS6{2}]" + mesh + " (Partial{sum DIDx})"}};
+  EXPECT_THAT(localText(programOf(tensors, "(@a, @b) -> ()", "  @c\n = matmul(@a,\n            @b)\n"),
                         {.number = 1, .ranks = 2}),
               HasSubstr("T2_g_float[iS4{8}, iS5{8}, rS6{1}]\n     = matmul("));
+}
+
+// Exponentials of terms are no terms of an exponential.
+TEST(LocalProgram, ATermIsMarkedAndReadByCommunicationsAlone) {
+  const std::string mesh = " (DeviceMesh{{0 1} {2 3}})";
+  const std::string partial = " (Partial{sum DIDx})";
+  const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
+                           {"@all", "T1_g_float[iS2{2}, iS3{8}]" + mesh},
+                           {"@sum", "T2_g_float[rS4{2}, iS5{8}]" + mesh},
+                           {"@term", "T3_g_float[rS6{2}, iS7{8}]" + mesh + partial},
+                           {"@max", "T4_g_float[rS8{2}, iS9{8}]" + mesh + " (Partial{max DIDx})"},
+                           {"@y", "T5_g_float[iS10{8}]" + mesh},
+                           {"@copy", "T6_g_float[iS11{8}]" + mesh + partial},
+                           {"@line", "T7_g_float[rS12{2}, iS13{8}] (DeviceMesh{0 1 2 3})" + partial},
+                           {"@view", "T8_l_float[iS14{4}]" + mesh}};
+  const std::string reduced = "\n = reduction( @x, op = add, initial value = float(0), allreduce = false )\n";
+  const auto program = [&](const std::string& body) { return programOf(tensors, "(@x, @all) -> ()", body); };
+  const auto refused = [&](const std::string& body) { return refusal(program(body)); };
+  const auto communication = [](const std::string& form) {
+    return "  Communication 0 (" + form + ", backend=Local)\n  Wait Communication 0\n";
+  };
+  EXPECT_THAT(refused("  @sum" + reduced + "  @y\n = exp(@sum);\n"),
+              HasSubstr("sum of T2: a rank reduces its part of axis 0 of the operand, and T2 is not partial(sum, "
+                        "DIDx) on that mesh; mark it, and let a Communication read it"));
+  EXPECT_THAT(refused("  @max" + reduced), HasSubstr("T4 is not partial(sum, DIDx)"));
+  EXPECT_THAT(refused("  @line" + reduced), HasSubstr("T7 is not partial(sum, DIDx) on that mesh"));
+  EXPECT_EQ(refused("  @term" + reduced + "  @y\n = exp(@term);\n"),
+            "local program: exp of T5: it reads T3, which is partial(sum, DIDx): a rank has a term of it; a "
+            "Communication comes before it");
+  EXPECT_THAT(refused("  @term" + reduced + "  @y\n = Set( @term )\n"), HasSubstr("set of T5: it reads T3, which is"));
+  EXPECT_THAT(refused(replaced("  @term" + reduced, "@x", "@all")),
+              HasSubstr("T3 is partial(sum, DIDx), and the op reduces no parts over DIDx: all ranks have the whole "
+                        "value"));
+  EXPECT_THAT(
+      refused("  @term" + reduced + communication("type=Broadcast, team=(0 1), root=0, input=@term, output=@y")),
+      HasSubstr("local program: Broadcast: what it gives of T3 is partial(sum, DIDx), and its output T5 is whole"));
+  EXPECT_THAT(
+      refused(communication("type=Allreduce, team=(0 1), input=@all, output=@sum")),
+      HasSubstr("local program: Allreduce: its input T1 is not partial(sum, ..) over the dimension of its team"));
+  EXPECT_THAT(refused("  @term" + reduced + communication("type=Allreduce, team=(0 2), input=@term, output=@y")),
+              HasSubstr("Allreduce: its input T3 is not partial"));
+  EXPECT_THAT(
+      refused("  @term" + reduced + communication("type=Allreduce, team=(0 1), reduction=max, input=@term, output=@y")),
+      HasSubstr("Allreduce: its input T3 is not partial(max, ..)"));
+  EXPECT_EQ(
+      refused("  @term" + reduced +
+              "  @copy\n = Set( @term )\n  @view\n = HirAliasSlice( @copy, axis = iS11{8}, start = 0, stop = 4 )\n"),
+      "local program: HirAliasSlice of T8: it is partial otherwise than T6, of which it is a view; mark both");
+  const std::string local = localText(program("  @term" + reduced + "  @copy\n = Set( @term )\n" +
+                                              communication("type=Allreduce, team=(0 1), input=@copy, output=@y")),
+                                      {.number = 1, .ranks = 4});
+  EXPECT_THAT(local, HasSubstr("= Set( T3_g_float[rS"));
+  EXPECT_THAT(local, Not(HasSubstr("Partial")));
 }
 
 TEST(LocalProgram, AReshapeOfPartsIsOneOfTheSameElements) {

@@ -42,14 +42,14 @@ const HostText kPermute = {
     "  @T2\n     = -@T1;\n"};
 
 // The sum of the rows of all ranks, for each of which it is computed of what T1 says.
-const HostText kSum = {
-    {"T0_g_float[ideviceIdx.x0{2}, iS1{n}] (DeviceMesh{0 1})", "T1_g_float[rS2{2}, iS3{n}] (DeviceMesh{0 1})",
-     "T2_g_float[iS4{n}] (DeviceMesh{0 1})", "T3_g_float[iS5{n}] (DeviceMesh{0 1})"},
-    "(@T0) -> (@T3)",
-    "  @T1\n     = reduction( @T0, op = add, initial value = float(0), allreduce = false )\n"
-    "  Communication 0 (type=Allreduce, team=(0 1), input=@T1, output=@T2, backend=Local)\n"
-    "  Wait Communication 0\n"
-    "  @T3\n     = -@T2;\n"};
+const HostText kSum = {{"T0_g_float[ideviceIdx.x0{2}, iS1{n}] (DeviceMesh{0 1})",
+                        "T1_g_float[rS2{2}, iS3{n}] (DeviceMesh{0 1}) (Partial{sum DIDx})",
+                        "T2_g_float[iS4{n}] (DeviceMesh{0 1})", "T3_g_float[iS5{n}] (DeviceMesh{0 1})"},
+                       "(@T0) -> (@T3)",
+                       "  @T1\n     = reduction( @T0, op = add, initial value = float(0), allreduce = false )\n"
+                       "  Communication 0 (type=Allreduce, team=(0 1), input=@T1, output=@T2, backend=Local)\n"
+                       "  Wait Communication 0\n"
+                       "  @T3\n     = -@T2;\n"};
 
 class Communications : public testing::TestWithParam<Mode> {
  protected:

@@ -267,14 +267,16 @@ TEST_P(LocalPrograms, ComputeTogetherWhatOneDeviceDoesOrAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Ways, LocalPrograms, testing::ValuesIn(kShardedWays),
                          [](const auto& instance) { return instance.param.name; });
 
-// The mean over the rows of T0, of which each rank has a chunk: parts of a sum, divided by the number of all rows. T4
+// The mean over the rows of T0, of which each rank has a chunk: terms of a sum of what the number of all rows divides,
+// which are the outputs here. T4
 // is the rank's part of T1, which all of them have.
-const HostText kMeanOfParts = {{"T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})",
-                                "T1_g_float[iS3{n}] (DeviceMesh{0 1 2 3})", "T3_g_float[iS4{3}] (DeviceMesh{0 1 2 3})",
-                                "T4_g_float[ideviceIdx.x5{4}, iS6{( ceilDiv(n, 4) )}] (DeviceMesh{0 1 2 3})"},
-                               "(@T0, @T1) -> (@T3, @T4)",
-                               "  PostOnStream(HostUnit0, Inputs:{@T0, }, Outputs:{@T3, })\n  @T4 = Set( @T1 )\n",
-                               R"(Domains:{
+const HostText kMeanOfParts = {
+    {"T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})",
+     "T1_g_float[iS3{n}] (DeviceMesh{0 1 2 3})", "T3_g_float[iS4{3}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx})",
+     "T4_g_float[ideviceIdx.x5{4}, iS6{( ceilDiv(n, 4) )}] (DeviceMesh{0 1 2 3})"},
+    "(@T0, @T1) -> (@T3, @T4)",
+    "  PostOnStream(HostUnit0, Inputs:{@T0, }, Outputs:{@T3, })\n  @T4 = Set( @T1 )\n",
+    R"(Domains:{
   T0:{
     outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
     logical [iS9{n}, iS2{3}]
@@ -285,17 +287,21 @@ const HostText kMeanOfParts = {{"T0_g_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4
   }
 }
 HostUnit0{
-  %Fusion mean { (T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})) -> (T2_l_float[iS5{3}] (DeviceMesh{0 1 2 3})) :
-    T1_l_float[rS3{n}, iS4{3}] (DeviceMesh{0 1 2 3})
-       = reduction( T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3}), op = add, initial value = float(0), allreduce = false )
-    T2_l_float[iS5{3}] (DeviceMesh{0 1 2 3})
-       = T1_l_float[rS3{n}, iS4{3}] (DeviceMesh{0 1 2 3})
+  %Fusion mean { (T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})) -> (T2_l_float[rS6{n}, iS7{3}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx})) :
+    T1_l_float[ideviceIdx.x3{4}, iS4{( ceilDiv(n, 4) )}, iS5{3}] (DeviceMesh{0 1 2 3})
+       = T0_l_float[ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}, iS2{3}] (DeviceMesh{0 1 2 3})
        / ( f32(n) );
+    T2_l_float[rS6{n}, iS7{3}] (DeviceMesh{0 1 2 3}) (Partial{sum DIDx})
+       = reduction( T1_l_float[ideviceIdx.x3{4}, iS4{( ceilDiv(n, 4) )}, iS5{3}] (DeviceMesh{0 1 2 3}), op = add, initial value = float(0), allreduce = false )
   } // %Fusion
   Domains:{
     T0:{
       outer split iS9{n} by 4 -> ideviceIdx.x0{4}, iS1{( ceilDiv(n, 4) )}
       logical [iS9{n}, iS2{3}]
+    }
+    T1:{
+      outer split iS10{n} by 4 -> ideviceIdx.x3{4}, iS4{( ceilDiv(n, 4) )}
+      logical [iS10{n}, iS5{3}]
     }
   }
 }

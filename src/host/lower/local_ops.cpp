@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "analysis/device_mesh.h"
 #include "analysis/domain_graph.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
+#include "compute/reduced_axes.h"
 #include "compute/reshape_groups.h"
 #include "host/ir/restrict_op.h"
 #include "ir/ops/math/load_store_op.h"
@@ -34,6 +36,7 @@ class LocalOp {
     const size_t rank = map_.rule().coordinates.size();
     for (size_t axis = 0; axis < rank; ++axis) checkAxis(static_cast<int64_t>(axis));
     for (const TensorView* operand : tensorsOf(op_.inputs())) checkReduced(*operand);
+    checkPartials();
     tellReducedParts();
     return std::move(sliced_);
   }
@@ -141,12 +144,8 @@ class LocalOp {
     return is_alike;
   }
 
-  // The element without casts: a reduction whose parts can be combined.
-  const Element* reduction() const {
-    const Element* element = map_.rule().value.get();
-    while (element->kind == ElementKind::Cast) element = element->operands[0].get();
-    return element->kind == ElementKind::Reduce ? element : nullptr;
-  }
+  // A reduction whose parts can be combined.
+  const Element* reduction() const { return reductionOf(map_.rule()); }
 
   // Parts that no axis of the result goes along are reduced, alike wherever the reduction goes along them.
   void checkReduced(const TensorView& operand) {
@@ -164,19 +163,8 @@ class LocalOp {
     }
   }
 
-  // Which axis of the reduction the operand's axis is, wherever the operand is read.
   std::optional<size_t> reducedAxis(const TensorView& operand, int64_t axis) const {
-    const Element* reduce = reduction();
-    if (reduce == nullptr) return std::nullopt;
-    std::set<std::optional<size_t>> found;
-    visitElements(*reduce, [&](const Element& element) {
-      if (element.kind != ElementKind::Load || element.tensor != &operand) return;
-      const auto same =
-          std::ranges::find(reduce->axes, element.index[static_cast<size_t>(axis)], &ReducedAxis::coordinate);
-      found.insert(same == reduce->axes.end() ? std::nullopt
-                                              : std::optional(static_cast<size_t>(same - reduce->axes.begin())));
-    });
-    return found.size() == 1 ? *found.begin() : std::nullopt;
+    return reduction() == nullptr ? std::nullopt : tokamak::reducedAxis(*reduction(), operand, axis);
   }
 
   void requireReducedAlike(size_t number, const LocalPart& part) {
@@ -193,6 +181,44 @@ class LocalOp {
                    where(), i, nameOf(*element.tensor), other == nullptr ? "all" : "another part");
       }
     });
+  }
+
+  // The result is partial over those dimensions whose parts the op reduces, and nothing else reads terms.
+  void checkPartials() {
+    std::vector<Partial> expected;
+    for (const TensorView* operand : tensorsOf(op_.inputs())) {
+      if (operand->partials().empty()) continue;
+      const bool is_copied = op_.is<LoadStoreOp>() && operand->mesh() == result().mesh();
+      TK_REQUIRE(is_copied && operand->partials() == result().partials(), HostProgram,
+                 "{}: it reads {}, which is {}: a rank has a term of it; a Communication comes before it", where(),
+                 nameOf(*operand), toString(operand->partials()[0]));
+      expected = operand->partials();
+    }
+    for (const auto& [number, part] : reduced_) {
+      const Partial term{.kind = reduction()->reduction, .type = *deviceTypeOf(*part.mesh, part.dimension)};
+      const bool is_marked = *part.mesh == result().mesh() && std::ranges::count(result().partials(), term) > 0;
+      TK_REQUIRE(is_marked, HostProgram,
+                 "{}: a rank reduces its part of axis {} of the operand, and {} is not {} on that mesh; mark it, and "
+                 "let a Communication read it",
+                 where(), operandAxisOf(number), nameOf(result()), toString(term));
+      expected.push_back(term);
+    }
+    for (const Partial& term : result().partials()) {
+      const bool has_terms = result().mesh().shape[*meshDimension(result().mesh(), term.type)] > 1;
+      TK_REQUIRE(!has_terms || std::ranges::count(expected, term) > 0, HostProgram,
+                 "{}: {} is {}, and the op reduces no parts over {}: all ranks have the whole value", where(),
+                 nameOf(result()), toString(term), parallelTypeName(term.type));
+    }
+  }
+
+  // Of the first operand that has the reduced axis.
+  int64_t operandAxisOf(size_t number) const {
+    for (const TensorView* operand : tensorsOf(op_.inputs())) {
+      const auto rank = static_cast<int64_t>(shapeOf(*operand).size());
+      for (int64_t axis = 0; axis < rank; ++axis)
+        if (reducedAxis(*operand, axis) == number) return axis;
+    }
+    return -1;
   }
 
   // The result's reduction axes are those of the reduction, in order.

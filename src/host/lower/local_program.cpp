@@ -58,6 +58,11 @@ uint64_t hashOf(std::string_view text) {
   return hash;
 }
 
+bool combinesTerms(CommunicationType type) {
+  return type == CommunicationType::Reduce || type == CommunicationType::Allreduce ||
+         type == CommunicationType::ReduceScatter;
+}
+
 class LocalProgram {
  public:
   LocalProgram(const HostIrContainer& whole, JobRank rank)
@@ -256,6 +261,33 @@ class LocalProgram {
 
   // --- communications ---
 
+  // Reductions combine the terms of a partial tensor; other communications move what they get.
+  static void requireTerms(const Communication& op) {
+    if (op.in == nullptr || op.out == nullptr || op.team.size() == 1) return;
+    std::vector<Partial> left = op.in->partials();
+    if (combinesTerms(op.type)) {
+      const DeviceMesh& mesh = op.in->mesh();
+      const auto isCombined = [&](const Partial& term) {
+        const auto dimension = meshDimension(mesh, term.type);
+        const bool is_row = mesh.shape.size() == 1 || teamOf(mesh, mesh.devices[0], *dimension) == op.team;
+        return term.kind == op.reduction && is_row;
+      };
+      const auto combined = std::ranges::find_if(left, isCombined);
+      TK_REQUIRE(
+          combined != left.end(), HostProgram,
+          "local program: {}: its input {} is not partial({}, ..) over the dimension of its team: all ranks have "
+          "the same; mark it partial, or leave the communication out",
+          enumName(op.type), nameOf(*op.in), enumName(op.reduction));
+      left.erase(combined);
+    }
+    const auto text = [](const std::vector<Partial>& terms) {
+      return terms.empty() ? std::string("whole") : toString(terms[0]);
+    };
+    TK_REQUIRE(left == op.out->partials(), HostProgram,
+               "local program: {}: what it gives of {} is {}, and its output {} is {}", enumName(op.type),
+               nameOf(*op.in), text(left), nameOf(*op.out), text(op.out->partials()));
+  }
+
   void addCommunication(const Communication& op, std::vector<Expr*>& list) {
     const int64_t rank = tensors_.rank();
     Communication local = op;
@@ -275,6 +307,7 @@ class LocalProgram {
     TK_REQUIRE(local.in != nullptr || local.out != nullptr, HostProgram,
                "local program: {}: rank {} is in its team, but has neither its input nor its output", enumName(op.type),
                rank);
+    requireTerms(op);
     const bool deals_input = op.type == CommunicationType::Gather || op.type == CommunicationType::Allgather ||
                              op.type == CommunicationType::AllToAll;
     const bool deals_output = op.type == CommunicationType::Scatter || op.type == CommunicationType::ReduceScatter;
@@ -364,6 +397,9 @@ class LocalProgram {
                "local program: {} of {}: it is along axis {} of {}, of which a rank has a part; take the view before, "
                "or of what a Communication gathers",
                expr.name(), nameOf(out), axis, nameOf(in));
+    TK_REQUIRE(in.partials() == out.partials(), HostProgram,
+               "local program: {} of {}: it is partial otherwise than {}, of which it is a view; mark both",
+               expr.name(), nameOf(out), nameOf(in));
     for (size_t i = 0; i < out.logical().size(); ++i) {
       const IterDomain& own = *out.logical()[i];
       const IterDomain& source = *in.logical()[i + (i >= along ? lost : 0)];

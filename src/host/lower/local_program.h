@@ -23,8 +23,8 @@ struct JobRank {
 /// - An extent n that no input tells whole, but by chunks of ceilDiv(n, d), is d times the size of a chunk, which has a
 ///   symbol of its own.
 ///
-/// What is reduced over parts is a partial result of the rank. That only communications, and ops that are linear in it,
-/// read it is for the caller to know.
+/// What is reduced over parts is a term of the rank: the result is marked partial, and only communications that combine
+/// the terms, or move them, read it. The copy does not say so any more.
 ///
 /// It stands before planning. Before: the program is legal (verifyHostProgram), and every statement but
 /// communications is local (requireLocal in host/lower/local_ops.h). After: it is legal.

@@ -53,6 +53,9 @@ class LocalSegment {
   // What the segment's symbols are in the program; and that both have one opinion of what the rank has.
   void pair(Val* inner, Val* outer) {
     if (asScalar(inner) != nullptr) return setOutside(asScalar(inner), asScalar(outer));
+    TK_REQUIRE(asTensor(inner)->partials() == asTensor(outer)->partials(), HostProgram,
+               "local program: HostUnit{}: its {} is partial otherwise than {}, which is given for it; mark both",
+               post_.segment->number, nameOf(*asTensor(inner)), nameOf(*asTensor(outer)));
     const Axes inner_axes = shapeOf(*asTensor(inner));
     const Axes outer_axes = shapeOf(*asTensor(outer));
     for (size_t i = 0; i < inner_axes.size(); ++i)
