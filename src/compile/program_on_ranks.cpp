@@ -21,6 +21,7 @@
 #include "compile/agreed_steps.h"
 #include "device/failure.h"
 #include "dist/communication_error.h"
+#include "host/ir/verifier.h"
 #include "host/lower/local_program.h"
 #include "jit/open_device.h"
 
@@ -165,6 +166,7 @@ struct ProgramOnRanks::Rank {
 ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options)
     : program_(std::move(program)), process_(options.process) {
   constexpr int64_t kMostRanks = 1024;
+  verifyHostProgram(*program_);
   const int64_t ranks = process_ == nullptr ? options.ranks : process_->size();
   TK_REQUIRE(0 < ranks && ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal", ranks, kMostRanks);
   ranks_.resize(static_cast<size_t>(ranks));

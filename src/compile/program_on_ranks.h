@@ -32,7 +32,8 @@ struct RanksOptions {
 /// Thread safety: one thread at a time.
 class ProgramOnRanks {
  public:
-  /// Errors: Usage for no ranks; those of localProgram(), of the passes and of evaluators, with the rank.
+  /// Errors: Usage for no ranks; those of verifyHostProgram(), of localProgram(), of the passes and of evaluators, with
+  /// the rank.
   ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options);
   /// The program over ranks that a fusion over devices is (lowerToRanks()); without options.run.segments, its segments
   /// run as its grouping says. Errors: the same, and those of lowerToRanks().

@@ -13,6 +13,7 @@
 #include "graph/fold_movement.h"
 #include "graph/fold_ranges.h"
 #include "graph/infer_stride_order.h"
+#include "graph/make_reshardings.h"
 #include "graph/merge_equal.h"
 #include "graph/propagate_shardings.h"
 #include "graph/remove_dead.h"
@@ -39,6 +40,8 @@ constexpr FusionPass kPasses[] = {
      inferStrideOrder, false},
     {"propagate-shardings", "Gives tensors without a mesh the meshes and device axes of their neighbours.",
      propagateShardings, false, explainShardings},
+    {"make-reshardings", "Makes every op of a program over devices local, by sets between shardings.", makeReshardings,
+     false},
 };
 
 }  // namespace

@@ -446,10 +446,11 @@ TEST(LocalProgram, OpsThatAreNotLocalAreRefused) {
                            {"@k", "T5_g_float[iS10{8}, ideviceIdx.x11{2}]" + mesh},
                            {"@product", "T6_g_float[iS12{8}, iS13{8}, rS14{2}]" + mesh},
                            {"@bias", "T7_g_float[iS15{8}]" + mesh},
+                           {"@ex", "T10_g_float[bS20{1 ex 2}, iS21{8}]" + mesh},
                            {"@one", "T9_g_float[bS18{1}, iS19{8}]" + mesh},
                            {"@weight", "T8_g_float[iS16{8}, ideviceIdx.x17{2}]" + mesh}};
   const auto refused = [&](const std::string& body) {
-    return refusal(programOf(tensors, "(@row, @other, @whole, @k, @bias, @one, @weight) -> ()", body));
+    return refusal(programOf(tensors, "(@row, @other, @whole, @k, @bias, @one, @ex, @weight) -> ()", body));
   };
   EXPECT_EQ(refused("  @result\n = @row\n + @whole;\n"),
             "local program: add of T3: it reads axis 0 of T2, of which a rank has all, where it has a part of the "
@@ -477,6 +478,9 @@ TEST(LocalProgram, OpsThatAreNotLocalAreRefused) {
   EXPECT_EQ(refused("  @product\n = matmul(@k,\n            @other)\n"),
             "local program: matmul of T6: it reduces axis 0 of T1, of which a rank has another part, together with a "
             "part of another operand's; both need the same part");
+  EXPECT_EQ(refused("  @product\n = matmul(@k,\n            @ex)\n"),
+            "local program: matmul of T6: it reduces axis 0 of T10, of which a rank has all, together with a part of "
+            "another operand's; both need the same part");
   EXPECT_EQ(refused("  @product\n = linear(@k,\n            @weight      ,\n          @bias      )\n"),
             "local program: linear of T6: it reads axis 1 of T5 in another way than index by index, and a rank has a "
             "part of it; a Communication comes before it");

@@ -1,0 +1,312 @@
+#include "graph/make_reshardings.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/require.h"
+#include "compute/axis_map.h"
+#include "graph/op_shardings.h"
+#include "graph/resharding_path.h"
+#include "graph/rewriter.h"
+#include "ir/ops/math/linear_op.h"
+#include "ir/ops/math/load_store_op.h"
+#include "ir/ops/math/matmul_op.h"
+#include "ir/ops/math/pointwise_op.h"
+
+namespace tokamak {
+
+namespace {
+
+using Streams = std::vector<MarkedParts>;
+
+// --- meshes of tensors that have none ---
+
+void giveMesh(TensorView& tensor, const DeviceMesh& mesh) {
+  if (tensor.mesh().empty()) tensor.setMesh(mesh);
+}
+
+const DeviceMesh* firstMesh(std::span<TensorView* const> tensors) {
+  const auto found = std::ranges::find_if(tensors, [](const TensorView* tensor) { return !tensor->mesh().empty(); });
+  return found == tensors.end() ? nullptr : &(*found)->mesh();
+}
+
+void completeMeshes(Fusion& fusion) {
+  const std::vector<Expr*> exprs = fusion.exprs();
+  const auto give = [](std::span<TensorView* const> to, std::span<TensorView* const> from) {
+    const DeviceMesh* mesh = firstMesh(from);
+    if (mesh == nullptr) return;
+    const DeviceMesh copy = *mesh;
+    for (TensorView* tensor : to) giveMesh(*tensor, copy);
+  };
+  for (const Expr* expr : exprs) give(tensorsOf(expr->outputs()), tensorsOf(expr->inputs()));
+  for (size_t i = exprs.size(); i-- > 0;) give(tensorsOf(exprs[i]->inputs()), tensorsOf(exprs[i]->outputs()));
+  for (const Expr* expr : exprs) give(tensorsOf(expr->outputs()), tensorsOf(expr->inputs()));
+  const std::vector<TensorView*> all = fusion.allTensors();
+  give(all, all);
+}
+
+// --- the pass ---
+
+class Reshardings {
+ public:
+  // False where the expression is local, or a resharding, as it is.
+  bool replace(const Expr& expr, Cloner& cloner) {
+    cloner_ = &cloner;
+    if (const auto* op = expr.as<LoadStoreOp>()) return replaceSet(expr, *op);
+    TensorView& out = *asTensor(expr.output(0));
+    const OpShardings plan = localShardings(expr);
+    const Sharding want = shardingOf(out);
+    const auto* linear = expr.as<LinearOp>();
+    const auto hasTerms = [](const Spread& spread) { return spread.form == SpreadForm::Terms; };
+    const bool is_product = (linear != nullptr || expr.is<MatmulOp>()) && !(plan.result == want) &&
+                            std::ranges::any_of(plan.result.dimensions, hasTerms);
+    std::map<const TensorView*, TensorView*> read;
+    bool is_as_given = plan.result == want;
+    for (TensorView* operand : tensorsOf(expr.inputs())) {
+      const bool is_behind = is_product && linear != nullptr && operand == linear->bias;
+      if (is_behind && operand != linear->in && operand != linear->weight) continue;
+      read[operand] = this->read(*operand, plan.operands.at(operand), streamsOfReader(expr, *operand));
+      is_as_given = is_as_given && read[operand] == cloner.clone(operand);
+    }
+    if (is_as_given) return false;
+    if (is_product) return replaceProduct(expr, plan, read);
+    Fields fields = fieldsWith(expr, read);
+    if (plan.result == want) {
+      setResult(fields, cloner.clone(&out));
+      cloner.target().append(makeExpr(expr.kind(), fields));
+      return true;
+    }
+    TensorView* made = defineLike(out, out.dtype(), expr.kind(), std::move(fields), plan.result);
+    give(out, reshard(made, plan.result, want, streamsOf(out)));
+    return true;
+  }
+
+ private:
+  Fusion& target() { return cloner_->target(); }
+
+  // --- tensors of one sharding from those of another ---
+
+  TensorView* read(TensorView& operand, const Sharding& need, const Streams& streams) {
+    const Sharding given = shardingOf(operand);
+    const auto isThere = [&](int64_t rank) {
+      return std::ranges::find(given.mesh.devices, rank) != given.mesh.devices.end();
+    };
+    const bool is_whole_there = given.isWhole() && need.isWhole() && std::ranges::all_of(need.mesh.devices, isThere);
+    if (is_whole_there) return cloner_->clone(&operand);
+    return reshard(cloner_->clone(&operand), given, need, streams);
+  }
+
+  TensorView* reshard(TensorView* from, const Sharding& given, const Sharding& need, const Streams& streams) {
+    for (const Sharding& next : reshardingPath(given, need)) from = set(from, next, streams);
+    return from;
+  }
+
+  TensorView* set(TensorView* from, const Sharding& sharding, const Streams& streams) {
+    std::vector<Copy>& copies = copies_[from];
+    for (const Copy& copy : copies)
+      if (copy.sharding == sharding && copy.streams == streams) return copy.tensor;
+    LoadStoreOp op{.in = from};
+    op.infer(ShapeRule(target(), LoadStoreOp::info.name));
+    TensorView* made = asTensor(target().appendOp(std::move(op))->output(0));
+    setSharding(*made, sharding, streams, *cloner_);
+    copies.push_back({sharding, streams, made});
+    return made;
+  }
+
+  // The streams of the reader's result along axes of the operand.
+  static Streams streamsOfReader(const Expr& reader, const TensorView& operand) {
+    Streams streams = streamsOf(*asTensor(reader.output(0)));
+    if (streams.empty()) return streams;
+    const AxisMap map(reader);
+    Streams along;
+    for (MarkedParts stream : streams) {
+      const OperandCoordinateUse use = map.use(operand, stream.axis);
+      if (use.use != CoordinateUse::Identity) continue;
+      stream.axis = use.axes[0];
+      along.push_back(std::move(stream));
+    }
+    return along;
+  }
+
+  // --- ops ---
+
+  // A Set changes one dimension, or stands behind Sets that change the others.
+  bool replaceSet(const Expr& expr, const LoadStoreOp& op) {
+    const Sharding given = shardingOf(*op.in);
+    const Sharding want = shardingOf(*op.out);
+    TK_REQUIRE(canReshard(given, want), HostProgram,
+               "make-reshardings: {} is {}, and {}, of which it is set, is not; leave partial out", nameOf(*op.out),
+               toString(op.out->partials()[0]), nameOf(*op.in));
+    std::vector<Sharding> path = reshardingPath(given, want);
+    if (path.size() <= 1) return false;
+    path.pop_back();
+    TensorView* from = cloner_->clone(op.in);
+    for (const Sharding& next : path) from = set(from, next, streamsOf(*op.out));
+    Fields fields = fieldsWith(expr, {{op.in, from}});
+    setResult(fields, cloner_->clone(op.out));
+    target().append(makeExpr(expr.kind(), fields));
+    return true;
+  }
+
+  // Sums of halves are sent as f32; what is behind the sum is done once all have it.
+  bool replaceProduct(const Expr& expr, const OpShardings& plan, std::map<const TensorView*, TensorView*> read) {
+    TensorView& out = *asTensor(expr.output(0));
+    const Streams streams = streamsOf(out);
+    const Sharding want = shardingOf(out);
+    const bool is_half = out.dtype() == DataType::F16 || out.dtype() == DataType::BF16;
+    TensorView* bias = expr.is<LinearOp>() ? expr.as<LinearOp>()->bias : nullptr;
+    Fields fields = fieldsWith(expr, read);
+    std::erase_if(fields, [](const Field& field) { return field.name == "bias"; });
+    for (Field& field : fields)
+      if (field.name == "dtype" && is_half) field.value = DataType::F32;
+    TensorView* sum =
+        defineLike(out, is_half ? DataType::F32 : out.dtype(), expr.kind(), std::move(fields), plan.result);
+    sum = reshard(sum, plan.result, want, streams);
+    if (bias != nullptr) sum = addBias(sum, *bias, want, streams);
+    if (sum->dtype() != out.dtype())
+      sum = define(findOp("cast")->kind,
+                   {{FieldRole::Operand, "in", static_cast<Val*>(sum)}, {FieldRole::Attribute, "dtype", out.dtype()}},
+                   want, streams);
+    give(out, sum);
+    return true;
+  }
+
+  // Along the last axis of the sum; its one element where the product is of a vector.
+  TensorView* addBias(TensorView* sum, TensorView& bias, const Sharding& want, const Streams& streams) {
+    const auto last = static_cast<int64_t>(shapeOf(*sum).size()) - 1;
+    const bool has_axis = !shapeOf(bias).empty();
+    const bool is_single = has_axis && shapeOf(bias)[0]->isBroadcast() && shapeOf(bias)[0]->expandedExtent() == nullptr;
+    Sharding need = Sharding::wholeOn(want.mesh);
+    Sharding spread = need;  // of the bias among the axes of the sum
+    for (size_t d = 0; d < want.dimensions.size(); ++d) {
+      const Spread& own = want.dimensions[d];
+      if (!has_axis || is_single || own.form != SpreadForm::Parts || own.parts.axis != last) continue;
+      need.dimensions[d] = spread.dimensions[d] = own;
+      need.dimensions[d].parts.axis = 0;
+    }
+    TensorView* own = read(bias, need, {});
+    if (own->dtype() != sum->dtype())
+      own = define(findOp("cast")->kind,
+                   {{FieldRole::Operand, "in", static_cast<Val*>(own)}, {FieldRole::Attribute, "dtype", sum->dtype()}},
+                   need, {});
+    if (last + (has_axis ? 0 : 1) > 0) {
+      std::vector<bool> flags(static_cast<size_t>(last) + 1, true);
+      if (has_axis) flags.back() = false;
+      own = define(findOp("broadcast")->kind,
+                   {{FieldRole::Operand, "in", static_cast<Val*>(own)}, {FieldRole::Attribute, "flags", flags}}, spread,
+                   {});
+    }
+    PointwiseOp add{.function = FunctionId::add, .ins = {sum, own}};
+    add.infer(ShapeRule(target(), "add"));
+    TensorView* made = asTensor(target().appendOp(std::move(add))->output(0));
+    setSharding(*made, want, streams, *cloner_);
+    return made;
+  }
+
+  // --- what expressions are made of ---
+
+  Fields fieldsWith(const Expr& expr, const std::map<const TensorView*, TensorView*>& read) {
+    const auto valOf = [&](Val* val) -> Val* {
+      const auto found = read.find(asTensor(val));
+      return val != nullptr && found != read.end() ? found->second : cloner_->clone(val);
+    };
+    Fields fields = fieldsOf(expr);
+    std::erase_if(fields, [](const Field& field) {
+      return field.role == FieldRole::Result || field.role == FieldRole::ResultList;
+    });
+    for (Field& field : fields) {
+      if (auto* val = std::get_if<Val*>(&field.value)) *val = valOf(*val);
+      if (auto* vals = std::get_if<std::vector<Val*>>(&field.value))
+        std::ranges::transform(*vals, vals->begin(), valOf);
+      if (auto* scalar = std::get_if<Scalar*>(&field.value)) *scalar = cloner_->clone(*scalar);
+      if (auto* scalars = std::get_if<std::vector<Scalar*>>(&field.value))
+        std::ranges::transform(*scalars, scalars->begin(), [&](Scalar* scalar) { return cloner_->clone(scalar); });
+    }
+    return fields;
+  }
+
+  static void setResult(Fields& fields, TensorView* out) {
+    fields.insert(fields.begin(), {FieldRole::Result, "out", static_cast<Val*>(out)});
+  }
+
+  // A result with the axes of another tensor, which the op gave or nearly gave.
+  TensorView* defineLike(TensorView& out, DataType dtype, OpKind kind, Fields fields, const Sharding& sharding) {
+    Axes axes;
+    for (const IterDomain* axis : out.logical())
+      axes.push_back(target().axis({.kind = axis->kind(),
+                                    .extent = cloner_->clone(axis->extent()),
+                                    .expanded_extent = cloner_->clone(axis->expandedExtent()),
+                                    .is_rfactor = axis->isRFactor()}));
+    TensorView* made = target().tensor(dtype, std::move(axes));
+    setSharding(*made, sharding, streamsOf(out), *cloner_);
+    setResult(fields, made);
+    target().append(makeExpr(kind, fields));
+    return made;
+  }
+
+  TensorView* define(OpKind kind, Fields fields, const Sharding& sharding, const Streams& streams) {
+    TensorView* made = asTensor(defineExpr(target(), kind, fields)->output(0));
+    setSharding(*made, sharding, streams, *cloner_);
+    return made;
+  }
+
+  // `made`, which has the marks of `out`, takes its names, its memory and its layout, too.
+  void give(TensorView& out, TensorView* made) {
+    made->setNamesOf(out);
+    made->setMemoryType(out.memoryType());
+    made->setMemoryKind(out.memoryKind());
+    TensorDomain& domain = made->mutableDomain();
+    domain.stride_order = out.domain().stride_order;
+    domain.stride_order_hint = out.domain().stride_order_hint;
+    const Axes shape = shapeOf(out);
+    const Axes& stored = out.domain().allocation.empty() ? out.logical() : out.domain().allocation;
+    Axes allocation;
+    std::vector<std::optional<bool>> contiguity;
+    for (size_t i = 0; i < stored.size(); ++i) {
+      const auto found = std::ranges::find(shape, stored[i]);
+      if (found == shape.end()) continue;
+      allocation.push_back(shapeOf(*made)[static_cast<size_t>(found - shape.begin())]);
+      contiguity.push_back(out.domain().contiguity[i]);
+    }
+    if (allocation.size() == shape.size() && allocation.size() == domain.logical.size()) {
+      if (allocation != domain.logical) domain.allocation = std::move(allocation);
+      domain.contiguity = std::move(contiguity);
+    }
+    cloner_->substitute(&out, made);
+  }
+
+  struct Copy {
+    Sharding sharding;
+    Streams streams;
+    TensorView* tensor = nullptr;
+  };
+
+  Cloner* cloner_ = nullptr;
+  std::map<TensorView*, std::vector<Copy>, ById> copies_;
+};
+
+void requireUpdatesInPlace(const Fusion& fusion) {
+  for (const auto& [output, alias] : fusion.outputAliases()) {
+    const TensorView* input = asTensor(alias.target);
+    const bool is_same = input == nullptr || shardingOf(*output) == shardingOf(*input);
+    TK_REQUIRE(is_same, HostProgram,
+               "make-reshardings: {} updates {}, and its ranks have other parts of it; give both the same marks",
+               nameOf(*output), nameOf(*input));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Fusion> makeReshardings(const Fusion& fusion) {
+  const std::unique_ptr<Fusion> source = cloneFusion(fusion);
+  completeMeshes(*source);
+  if (firstMesh(source->allTensors()) == nullptr) return cloneFusion(fusion);
+  requireUpdatesInPlace(*source);
+  Reshardings reshardings;
+  return rewriteFusion(*source, [&](const Expr& expr, Cloner& cloner) { return reshardings.replace(expr, cloner); });
+}
+
+}  // namespace tokamak

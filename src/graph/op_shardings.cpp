@@ -1,0 +1,292 @@
+#include "graph/op_shardings.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "analysis/device_mesh.h"
+#include "analysis/domain_graph.h"
+#include "base/require.h"
+#include "compute/axis_map.h"
+#include "compute/reduced_axes.h"
+#include "compute/reshape_groups.h"
+#include "ir/ops/math/linear_op.h"
+#include "ir/ops/math/reduction_op.h"
+#include "ir/ops/math/reshape_op.h"
+#include "symbolic/scalar_simplifier.h"
+
+namespace tokamak {
+
+namespace {
+
+std::vector<Scalar*> extentsOf(const TensorView& tensor) {
+  std::vector<Scalar*> extents;
+  for (const IterDomain* axis : shapeOf(tensor)) extents.push_back(simplify(axis->visibleExtent()));
+  return extents;
+}
+
+class OpPlan {
+ public:
+  explicit OpPlan(const Expr& op)
+      : op_(op), operands_(tensorsOf(op.inputs())), map_(op), target_(shardingOf(*map_.rule().result)) {
+    for (const TensorView* operand : operands_) given_.emplace(operand, shardingOf(*operand));
+    reduction_ = reductionIn(map_.rule());
+  }
+
+  OpShardings make() {
+    const auto* reduction = op_.as<ReductionOp>();
+    is_elsewhere_ = reduction != nullptr && !(given_.at(reduction->in).mesh == target_.mesh);
+    if (is_elsewhere_) target_ = ofReductionElsewhere(*reduction);
+    plan_.result = Sharding::wholeOn(target_.mesh);
+    for (const TensorView* operand : operands_) plan_.operands.emplace(operand, plan_.result);
+    for (size_t d = 0; d < target_.dimensions.size(); ++d) {
+      if (target_.mesh.shape[d] > 1) planDimension(d);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  struct Need {
+    const TensorView* operand = nullptr;
+    MarkedParts parts;
+  };
+
+  const TensorView& result() const { return *map_.rule().result; }
+
+  // A bias is added behind the sum, where that is one of terms.
+  const Element* reductionIn(const ElementRule& rule) const {
+    if (const Element* reduction = reductionOf(rule)) return reduction;
+    const Element* element = rule.value.get();
+    while (element->kind == ElementKind::Cast) element = element->operands[0].get();
+    if (!op_.is<LinearOp>() || element->kind != ElementKind::Apply) return nullptr;
+    element = element->operands[0].get();
+    while (element->kind == ElementKind::Cast) element = element->operands[0].get();
+    return element->kind == ElementKind::Reduce ? element : nullptr;
+  }
+
+  // What the operand's parts make of the result on its own mesh.
+  Sharding ofReductionElsewhere(const ReductionOp& op) const {
+    Sharding sharding = given_.at(op.in);
+    for (Spread& spread : sharding.dimensions) {
+      if (spread.form != SpreadForm::Parts) {
+        spread = {};
+      } else if (std::ranges::find(op.axes, spread.parts.axis) != op.axes.end()) {
+        spread = {.form = SpreadForm::Terms, .reduction = op.op};
+      } else {
+        spread.parts.axis -= std::ranges::count_if(op.axes, [&](int64_t axis) { return axis < spread.parts.axis; });
+      }
+    }
+    return sharding;
+  }
+
+  void planDimension(size_t d) {
+    const Spread& want = target_.dimensions[d];
+    if (want.form == SpreadForm::Terms) {
+      const bool is_planned = planTerms(d);
+      TK_REQUIRE(
+          is_planned || is_elsewhere_, HostProgram,
+          "make-reshardings: {} is {}, and {} has no operand with parts of an axis to combine over {}; mark that "
+          "of an operand, or leave partial out",
+          nameOf(result()), toString(Partial{want.reduction, *deviceTypeOf(target_.mesh, d)}), callName(op_),
+          parallelTypeName(*deviceTypeOf(target_.mesh, d)));
+      return;
+    }
+    if (want.form == SpreadForm::Parts) {
+      const auto needs = needsOf(want.parts, target_.mesh.shape[d]);
+      const bool is_given = needs && std::ranges::any_of(*needs, [&](const Need& need) { return isGiven(d, need); });
+      if (is_given && take(d, want, *needs)) return;
+      if (planTerms(d)) return;
+      if (needs) take(d, want, *needs);
+    } else {
+      planTerms(d);
+    }
+  }
+
+  bool isGiven(size_t d, const Need& need) const {
+    const Sharding& given = given_.at(need.operand);
+    return given.mesh == target_.mesh && given.dimensions[d].form == SpreadForm::Parts &&
+           given.dimensions[d].parts == need.parts;
+  }
+
+  // The parts of operands that go along with those of the result; nothing where the op does not go along the axis.
+  std::optional<std::vector<Need>> needsOf(const MarkedParts& parts, int64_t devices) const {
+    if (map_.dependsOnPosition(parts.axis) && !hasOrigin()) return std::nullopt;
+    std::vector<Need> needs;
+    for (const TensorView* operand : operands_) {
+      const OperandCoordinateUse use = map_.use(*operand, parts.axis);
+      if (use.use == CoordinateUse::NotUsed) continue;
+      auto need = use.use == CoordinateUse::Identity ? sameParts(*operand, use.axes[0], parts)
+                                                     : partsOfReshape(*operand, parts, devices);
+      if (!need) return std::nullopt;
+      needs.push_back(*std::move(need));
+    }
+    if (!addExpanded(parts, needs)) return std::nullopt;
+    return needs;
+  }
+
+  bool hasOrigin() const {
+    return std::ranges::any_of(fieldsOf(op_),
+                               [](const Field& field) { return field.relation == AxisRelation::Origin; });
+  }
+
+  std::optional<Need> sameParts(const TensorView& operand, int64_t axis, const MarkedParts& parts) const {
+    Scalar* own = simplify(shapeOf(operand)[static_cast<size_t>(axis)]->visibleExtent());
+    Scalar* extent = simplify(shapeOf(result())[static_cast<size_t>(parts.axis)]->visibleExtent());
+    if (own != extent) return std::nullopt;
+    return Need{&operand, {.axis = axis, .steps = parts.steps, .chunk = parts.chunk}};
+  }
+
+  // Expanded axes repeat one element, but have to show the same part. False where one goes along another axis, too.
+  bool addExpanded(const MarkedParts& parts, std::vector<Need>& needs) const {
+    const auto hasExpanded = [](const TensorView* operand) {
+      return std::ranges::any_of(shapeOf(*operand), isExpanded);
+    };
+    if (std::ranges::none_of(operands_, hasExpanded)) return true;
+    for (const auto& [operand, axis] : expandedAlong(parts.axis)) {
+      auto need = sameParts(*operand, axis, parts);
+      if (!need) return false;
+      needs.push_back(*std::move(need));
+    }
+    const auto rank = static_cast<int64_t>(map_.rule().coordinates.size());
+    for (int64_t other = 0; other < rank; ++other) {
+      if (other == parts.axis) continue;
+      for (const auto& [operand, axis] : expandedAlong(other)) {
+        const auto isIt = [&](const Need& need) { return need.operand == operand && need.parts.axis == axis; };
+        if (std::ranges::any_of(needs, isIt)) return false;
+      }
+    }
+    return true;
+  }
+
+  static bool isExpanded(const IterDomain* axis) { return axis->expandedExtent() != nullptr; }
+
+  // The expanded axes of operands that go along with an axis of the result.
+  std::vector<std::pair<const TensorView*, int64_t>> expandedAlong(int64_t axis) const {
+    std::vector<std::pair<const TensorView*, int64_t>> found;
+    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(op_, axis);
+    for (size_t i = 0; i < along.size(); ++i) {
+      const TensorView* operand = asTensor(op_.input(i));
+      for (const OperandAxis& other : along[i])
+        if (isExpanded(shapeOf(*operand)[static_cast<size_t>(other.axis)])) found.emplace_back(operand, other.axis);
+    }
+    return found;
+  }
+
+  // The parts of as many elements of the outermost axis that a reshape makes the result's axis of.
+  std::optional<Need> partsOfReshape(const TensorView& operand, const MarkedParts& parts, int64_t devices) const {
+    if (!op_.is<ReshapeOp>()) return std::nullopt;
+    const std::vector<Scalar*> from = extentsOf(operand);
+    const std::vector<Scalar*> to = extentsOf(result());
+    const auto elementsBehind = [&](const std::vector<size_t>& axes, const std::vector<Scalar*>& extents) {
+      Scalar* count = result().fusion().constant(1);
+      for (size_t i = 1; i < axes.size(); ++i) count = result().fusion().mul(count, extents[axes[i]]);
+      return simplify(count);
+    };
+    for (const ReshapeGroup& group : reshapeGroups(from, to)) {
+      if (group.in.empty() || group.out.empty() || group.out[0] != static_cast<size_t>(parts.axis)) continue;
+      MarkedParts own = parts;
+      own.axis = static_cast<int64_t>(group.in[0]);
+      Scalar* have = elementsBehind(group.in, from);
+      Scalar* want = elementsBehind(group.out, to);
+      if (have == want && from[group.in[0]] == to[group.out[0]]) return Need{&operand, own};
+      return scaledParts(operand, own, {have->constantInt(), want->constantInt()}, devices);
+    }
+    return std::nullopt;
+  }
+
+  // The same with numbers; `behind`: the elements of one index of the axis of the operand, and of the result.
+  std::optional<Need> scaledParts(const TensorView& operand, MarkedParts own,
+                                  const std::pair<std::optional<int64_t>, std::optional<int64_t>>& behind,
+                                  int64_t devices) const {
+    const auto size = shapeOf(operand)[static_cast<size_t>(own.axis)]->visibleExtent()->constantInt();
+    const auto chunk = own.chunk->constantInt();
+    const bool are_known = size && chunk && behind.first && behind.second && *behind.first > 0;
+    if (!are_known || (*chunk * *behind.second) % *behind.first != 0) return std::nullopt;
+    const int64_t scaled = *chunk * *behind.second / *behind.first;
+    // (Else a split by this factor makes other parts.)
+    if (scaled == 0 || (*size + scaled - 1) / scaled != devices) return std::nullopt;
+    own.chunk = result().fusion().constant(scaled);
+    own.steps = {{.factor = own.chunk, .is_inner_factor = true}};
+    return Need{&operand, own};
+  }
+
+  // Terms of the result, where an operand has parts of a reduced axis.
+  bool planTerms(size_t d) {
+    if (reduction_ == nullptr || !hasOwnExtents()) return false;
+    const Spread& want = target_.dimensions[d];
+    const bool has_terms = reductionOf(map_.rule()) != nullptr;  // no bias is added to them
+    if (want.form == SpreadForm::Terms && !(has_terms && want.reduction == reduction_->reduction)) return false;
+    for (const TensorView* operand : operands_) {
+      const Sharding& given = given_.at(operand);
+      if (!(given.mesh == target_.mesh) || given.dimensions[d].form != SpreadForm::Parts) continue;
+      const MarkedParts& parts = given.dimensions[d].parts;
+      const auto number = reducedAxis(*reduction_, *operand, parts.axis);
+      const auto needs = number ? needsOfTerms(*number, *operand, parts) : std::nullopt;
+      const Spread terms{.form = SpreadForm::Terms, .reduction = reduction_->reduction};
+      if (needs && take(d, terms, *needs)) return true;
+    }
+    return false;
+  }
+
+  // Whether the sum before the bias has the extents of the result, of which the bias might tell one.
+  bool hasOwnExtents() const {
+    const auto* op = op_.as<LinearOp>();
+    if (op == nullptr || op->bias == nullptr || shapeOf(*op->weight).size() < 2) return true;
+    return extentsOf(*op->weight)[0] == extentsOf(result()).back();
+  }
+
+  // The same parts wherever the reduction goes along the axis.
+  std::optional<std::vector<Need>> needsOfTerms(size_t number, const TensorView& of, const MarkedParts& parts) const {
+    const Scalar* extent = simplify(shapeOf(of)[static_cast<size_t>(parts.axis)]->visibleExtent());
+    const Scalar& coordinate = *reduction_->axes[number].coordinate;
+    std::vector<Need> needs;
+    bool is_alike = true;
+    visitElements(*reduction_, [&](const Element& element) {
+      if (element.kind != ElementKind::Load) return;
+      // An expanded axis that is reduced has no index.
+      const auto isAlong = [&](const Scalar* index) { return mentions(*index, coordinate); };
+      if (std::ranges::none_of(element.index, isAlong))
+        is_alike = is_alike && std::ranges::none_of(shapeOf(*element.tensor), isExpanded);
+      for (size_t i = 0; i < element.index.size(); ++i) {
+        if (!mentions(*element.index[i], coordinate)) continue;
+        const auto axis = static_cast<int64_t>(i);
+        is_alike = is_alike && element.index[i] == &coordinate &&
+                   reducedAxis(*reduction_, *element.tensor, axis) == number &&
+                   simplify(shapeOf(*element.tensor)[i]->visibleExtent()) == extent;
+        needs.push_back({element.tensor, {.axis = axis, .steps = parts.steps, .chunk = parts.chunk}});
+      }
+    });
+    return is_alike ? std::optional(needs) : std::nullopt;
+  }
+
+  // False, and nothing is planned, where an axis of an operand would have parts over two dimensions, or the operand
+  // parts of two axes over one.
+  bool take(size_t d, const Spread& spread, const std::vector<Need>& needs) {
+    for (const Need& need : needs) {
+      const Sharding& planned = plan_.operands.at(need.operand);
+      for (const Spread& other : planned.dimensions)
+        if (other.form == SpreadForm::Parts && other.parts.axis == need.parts.axis) return false;
+      for (const Need& other : needs)
+        if (other.operand == need.operand && !(other.parts == need.parts)) return false;
+    }
+    plan_.result.dimensions[d] = spread;
+    for (const Need& need : needs)
+      plan_.operands.at(need.operand).dimensions[d] = {.form = SpreadForm::Parts, .parts = need.parts};
+    return true;
+  }
+
+  const Expr& op_;
+  std::vector<TensorView*> operands_;
+  AxisMap map_;
+  Sharding target_;
+  const Element* reduction_ = nullptr;
+  bool is_elsewhere_ = false;  // the op is a reduction that is done on the mesh of its operand
+  std::map<const TensorView*, Sharding, ById> given_;
+  OpShardings plan_;
+};
+
+}  // namespace
+
+OpShardings localShardings(const Expr& op) { return OpPlan(op).make(); }
+
+}  // namespace tokamak
