@@ -6,12 +6,13 @@
 //   y[DIDx]         = flip(x[DIDx])               ->  t = flip(set(x)); y = set(t)
 //
 // A resharding is a Set whose operand and result differ in one dimension of their mesh, or in their meshes
-// (graph/resharding_path.h); everything else is done by each rank alone (graph/op_shardings.h). Sets that are read by an
-// op of a stream loop have its Stream mark, and stand in its loop. One Set serves all readers that ask for the same.
+// (graph/resharding_path.h). Everything else is done by each rank alone (graph/op_shardings.h). Sets that are read by
+// an op of a stream loop have its Stream mark, and stand in its loop; marks of merged axes are not copied. One Set
+// serves all readers that ask for the same.
 //
 // Before: a legal fusion whose marks are complete, as propagation or the user gave them, with unified extents
-// (unify-extents). A tensor without a mesh is replicated over that of its first operand that has one, an input over that
-// of its first reader; where neither tells, over the fusion's first mesh. A fusion without meshes stays as it is.
+// (unify-extents). A tensor without a mesh is replicated over that of its first operand that has one, an input over
+// that of a reader; where neither tells, over the fusion's first mesh. A fusion without meshes stays as it is.
 // After: all tensors have meshes; marks that were there are the same, except that what was computed in another way
 // keeps marks and names on the Set behind it. Doing it again changes nothing.
 //

@@ -228,11 +228,11 @@ class OpPlan {
     return false;
   }
 
-  // Whether the sum before the bias has the extents of the result, of which the bias might tell one.
+  // Whether the sum before the bias has the axes of the result: one of them may come from the bias.
   bool hasOwnExtents() const {
     const auto* op = op_.as<LinearOp>();
     if (op == nullptr || op->bias == nullptr || shapeOf(*op->weight).size() < 2) return true;
-    return extentsOf(*op->weight)[0] == extentsOf(result()).back();
+    return !shapeOf(*op->weight)[0]->isBroadcast() && extentsOf(*op->weight)[0] == extentsOf(result()).back();
   }
 
   // The same parts wherever the reduction goes along the axis.
@@ -243,10 +243,10 @@ class OpPlan {
     bool is_alike = true;
     visitElements(*reduction_, [&](const Element& element) {
       if (element.kind != ElementKind::Load) return;
-      // An expanded axis that is reduced has no index.
+      // A broadcast axis that is reduced, expanded or of the extent 1, has no index.
       const auto isAlong = [&](const Scalar* index) { return mentions(*index, coordinate); };
       if (std::ranges::none_of(element.index, isAlong))
-        is_alike = is_alike && std::ranges::none_of(shapeOf(*element.tensor), isExpanded);
+        is_alike = is_alike && std::ranges::none_of(shapeOf(*element.tensor), &IterDomain::isBroadcast);
       for (size_t i = 0; i < element.index.size(); ++i) {
         if (!mentions(*element.index[i], coordinate)) continue;
         const auto axis = static_cast<int64_t>(i);

@@ -34,7 +34,7 @@ TEST(FusionPasses, EachIsFoundByItsNameAndSaysWhatItDoes) {
   EXPECT_EQ(error.message(),
             "fold-cast: no pass has this name; passes are unify-extents, fold-empties, fold-casts, fold-movement, "
             "fold-ranges, "
-            "merge-equal, remove-dead, two-stage-outer-reduction, infer-stride-order, propagate-shardings");
+            "merge-equal, remove-dead, two-stage-outer-reduction, infer-stride-order, propagate-shardings, make-reshardings");
 }
 
 TEST(FusionPasses, AProgramWithNothingToDoStaysTheSame) {

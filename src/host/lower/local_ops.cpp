@@ -175,11 +175,11 @@ class LocalOp {
       const auto isAlong = [&](const Scalar* index) { return mentions(*index, coordinate); };
       const bool has_index = std::ranges::any_of(element.index, isAlong);
       for (size_t i = 0; i < element.index.size(); ++i) {
-        const bool is_expanded =
-            !has_index && isExpandedAlong(*shapeOf(*element.tensor)[i], *reduce.axes[number].extent);
-        if (!is_expanded && !mentions(*element.index[i], coordinate)) continue;
+        const bool is_broadcast =
+            !has_index && isBroadcastAlong(*shapeOf(*element.tensor)[i], *reduce.axes[number].extent);
+        if (!is_broadcast && !mentions(*element.index[i], coordinate)) continue;
         const LocalPart* other = tensors_.partOf(*element.tensor, static_cast<int64_t>(i));
-        TK_REQUIRE((is_expanded || element.index[i] == &coordinate) && isSamePart(other, &part), HostProgram,
+        TK_REQUIRE((is_broadcast || element.index[i] == &coordinate) && isSamePart(other, &part), HostProgram,
                    "{}: it reduces axis {} of {}, of which a rank has {}, together with a part of another operand's; "
                    "both need the same part",
                    where(), i, nameOf(*element.tensor), other == nullptr ? "all" : "another part");
@@ -187,13 +187,13 @@ class LocalOp {
     });
   }
 
-  // Whether the axis repeats an element along a reduced one of this extent: it has no index there.
-  bool isExpandedAlong(const IterDomain& axis, const Scalar& extent) const {
-    const Scalar* shown = axis.expandedExtent();
+  // Whether the axis has one element along a reduced one of this extent: it has no index there.
+  bool isBroadcastAlong(const IterDomain& axis, const Scalar& extent) const {
+    const Scalar* shown = axis.visibleExtent();
     const auto isPair = [&](const auto& pair) {
       return (pair.first == shown && pair.second == &extent) || (pair.first == &extent && pair.second == shown);
     };
-    return shown != nullptr && (shown == &extent || std::ranges::any_of(map_.rule().equal_extents, isPair));
+    return axis.isBroadcast() && (shown == &extent || std::ranges::any_of(map_.rule().equal_extents, isPair));
   }
 
   // The result is partial over those dimensions whose parts the op reduces, and nothing else reads terms.

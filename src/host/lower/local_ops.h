@@ -21,8 +21,8 @@ enum class WholeReads : uint8_t {
 
 /// Checks that a rank can compute its part of the result from its parts of the operands: along each axis it has the
 /// same part of both; axes whose parts it adds up (or multiplies, or takes the extreme of) may be parts, and then the
-/// result is marked partial over that dimension of its mesh, and over no other. Partial operands are read by nothing but
-/// copies that are as partial. Tells `tensors` which reduction axes of the result are parts.
+/// result is marked partial over that dimension of its mesh, and over no other. Partial operands are read by nothing
+/// but copies that are as partial. Tells `tensors` which reduction axes of the result are parts.
 /// Gives the axes that a Set slices. Errors: HostProgram, naming the op, the operand and the axis.
 std::vector<SlicedAxis> requireLocal(const Expr& op, LocalTensors& tensors, WholeReads reads);
 

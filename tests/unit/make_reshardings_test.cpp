@@ -1,0 +1,152 @@
+// The pass make-reshardings: what it chooses, and what it refuses. (Values and locality: tests/fuzz/reshardings_test.)
+#include "graph/make_reshardings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "error_of.h"
+#include "graph/resharding_path.h"
+#include "ir/text/fusion_parser.h"
+#include "ir/text/fusion_printer.h"
+#include "schedule/commands.h"
+
+namespace tokamak {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<Fusion> markedFusion(const std::string& text) {
+  return parseFusion(text, "t.fusion", {.scheduler = &scheduleCommands()});
+}
+
+std::string resharded(const std::string& text) { return printFusion(*makeReshardings(*markedFusion(text))); }
+
+std::string refusalOfMarks(const std::string& text) {
+  const Error error = errorOf([&] { makeReshardings(*markedFusion(text)); });
+  EXPECT_EQ(error.code(), ErrorCode::HostProgram);
+  return error.message();
+}
+
+const std::string kDealtRows = "split(T0, axis=0, factor=2, inner_split=false) parallelize(T0, axis=0, type=DIDx) ";
+
+TEST(MakeReshardings, ATensorWithoutAMeshIsOnThatOfItsOperandOrReader) {
+  const std::string text = resharded(
+      "fusion f(T0: f32[8], T1: f32[8] mesh(0, 1), T5: f32[8] mesh(2)) -> (T3, T4, T6) {\n"
+      "  T2: f32[8] = add(T0, T1)\n  T3: f32[8] = exp(T2)\n  T4: f32[4] = full(shape=[4], value=1.0)\n"
+      "  T6: f32[8] = neg(T5)\n}\n");
+  for (const char* const given : {"T0: f32[8] mesh(0, 1)", "T2: f32[8] mesh(0, 1)", "T3: f32[8] mesh(0, 1)",
+                                  "T4: f32[4] mesh(0, 1)", "T6: f32[8] mesh(2)"})
+    EXPECT_THAT(text, HasSubstr(given));
+  EXPECT_THAT(text, testing::Not(HasSubstr("set(")));
+}
+
+TEST(MakeReshardings, AFusionWithoutMeshesStaysAsItIs) {
+  const std::string text = "fusion f(T0: f32[8]) -> T1 {\n  T1: f32[8] = exp(T0)\n}\n";
+  EXPECT_EQ(resharded(text), text);
+}
+
+TEST(MakeReshardings, OneSetServesAllReadersThatAskForTheSame) {
+  const std::string text = resharded(
+      "fusion f(T0: f32[8] mesh(0, 1)) -> (T1, T2) {\n  T1: f32[8] mesh(0, 1) = exp(T0)\n"
+      "  T2: f32[8] mesh(0, 1) = neg(T0)\n}\nschedule { " +
+      kDealtRows + "}\n");
+  EXPECT_THAT(text, HasSubstr("  T3: f32[8] mesh(0, 1) = set(T0)\n  T1: f32[8] mesh(0, 1) = exp(T3)\n"
+                              "  T2: f32[8] mesh(0, 1) = neg(T3)\n"));
+}
+
+TEST(MakeReshardings, EachKindOfReductionHasItsTerms) {
+  for (const std::string kind : {"sum", "prod", "max", "min"}) {
+    const std::string text =
+        resharded("fusion f(T0: f32[8, 4] mesh(0, 1)) -> T1 {\n  T1: f32[r{8}, 4] mesh(0, 1) = " + kind +
+                  "(T0, axes=[0])\n}\nschedule { " + kDealtRows + "}\n");
+    EXPECT_THAT(text, HasSubstr("T2: f32[r{8}, 4] mesh(0, 1) partial(" + kind + ", DIDx) = " + kind +
+                                "(T0, axes=[0])\n  T1: f32[4] mesh(0, 1) = set(T2)\n"));
+  }
+}
+
+TEST(MakeReshardings, AnIotaOfPartsIsLocalAndAReductionIsDoneWhereItsOperandIs) {
+  EXPECT_THAT(resharded("fusion f() -> T0 {\n  T0: i64[8] mesh(0, 1) = iota(length=8, start=0, step=1, "
+                        "dtype=i64)\n}\nschedule { " +
+                        kDealtRows + "}\n"),
+              testing::Not(HasSubstr("set(")));
+  EXPECT_THAT(resharded("fusion f(T0: f32[8] mesh(0, 1)) -> T1 {\n  T1: f32[r{8}] mesh(2, 3) = sum(T0, axes=[0])\n}\n"
+                        "schedule { " +
+                        kDealtRows + "}\n"),
+              HasSubstr("  T2: f32[r{8}] mesh(0, 1) partial(sum, DIDx) = sum(T0, axes=[0])\n"
+                        "  T1: f32[] mesh(2, 3) = set(T2)\n"));
+}
+
+TEST(MakeReshardings, MarksThatNothingGivesAreRefused) {
+  EXPECT_EQ(refusalOfMarks("fusion f(T0: f32[8] mesh(0, 1)) -> T2 {\n  T1: f32[r{8}] mesh(0, 1) partial(sum, DIDx) = "
+                           "sum(T0, axes=[0])\n  T2: f32[] mesh(0, 1) = set(T1)\n}\n"),
+            "make-reshardings: T1 is partial(sum, DIDx), and sum has no operand with parts of an axis to combine over "
+            "DIDx; mark that of an operand, or leave partial out");
+  EXPECT_EQ(refusalOfMarks("fusion f(T0: f32[8] mesh(0, 1)) -> T2 {\n  T1: f32[8] mesh(0, 1) partial(sum, DIDx) = "
+                           "set(T0)\n  T2: f32[8] mesh(0, 1) = set(T1)\n}\n"),
+            "make-reshardings: T1 is partial(sum, DIDx), and T0, of which it is set, is not; leave partial out");
+  EXPECT_EQ(refusalOfMarks("fusion f(T0: f32[8] mesh(0, 1)) -> T1 aliases T0 {\n  T1: f32[8] mesh(0, 1) = exp(T0)\n}\n"
+                           "schedule { " +
+                           kDealtRows + "}\n"),
+            "make-reshardings: T1 updates T0, and its ranks have other parts of it; give both the same marks");
+}
+
+// --- paths ---
+
+Spread parts(Fusion& fusion, int64_t axis, int64_t chunk) {
+  return {.form = SpreadForm::Parts, .parts = {.axis = axis, .chunk = fusion.constant(chunk)}};
+}
+const Spread kTerms{.form = SpreadForm::Terms};
+
+std::string toText(const Sharding& sharding) {
+  std::string text;
+  for (const Spread& spread : sharding.dimensions)
+    text += spread.isWhole() ? "w" : spread.form == SpreadForm::Terms ? "t" : std::to_string(spread.parts.axis);
+  return text + (sharding.mesh.devices[0] == 0 ? "" : "'");
+}
+
+std::vector<std::string> pathOf(const Sharding& from, const Sharding& to) {
+  std::vector<std::string> texts;
+  for (const Sharding& step : reshardingPath(from, to)) texts.push_back(toText(step));
+  return texts;
+}
+
+TEST(ReshardingPath, ChangesDimensionsInTheOrderOfFewestBytes) {
+  Fusion fusion;
+  const DeviceMesh mesh{.shape = {2, 3}, .devices = {0, 1, 2, 3, 4, 5}};
+  const auto on = [&](const Spread& first, const Spread& second) { return Sharding{mesh, {first, second}}; };
+  const Spread rows = parts(fusion, 0, 4);
+  const Spread columns = parts(fusion, 1, 4);
+  EXPECT_THAT(pathOf(on(rows, columns), on(rows, columns)), ElementsAre());
+  // A slice is free, and makes the rest less.
+  EXPECT_THAT(pathOf(on(rows, {}), on({}, columns)), ElementsAre("01", "w1"));
+  EXPECT_THAT(pathOf(on(kTerms, {}), on({}, rows)), ElementsAre("t0", "w0"));
+  // The sum over fewer ranks, whose parts go on.
+  EXPECT_THAT(pathOf(on(kTerms, kTerms), on(rows, {})), ElementsAre("0t", "0w"));
+  // An axis is dealt out once: each dimension waits for the other one's.
+  EXPECT_THAT(pathOf(on(rows, columns), on(columns, rows)), ElementsAre("w1", "w0", "10"));
+  EXPECT_THAT(pathOf(on({}, rows), on({}, parts(fusion, 0, 5))), ElementsAre("ww", "w0"));
+}
+
+TEST(ReshardingPath, ChangesTheMeshWithOneDimensionOfALine) {
+  Fusion fusion;
+  const Spread rows = parts(fusion, 0, 4);
+  const Spread columns = parts(fusion, 1, 4);
+  const auto line = [](const Spread& spread, std::vector<int64_t> ranks) {
+    return Sharding{{.shape = {static_cast<int64_t>(ranks.size())}, .devices = std::move(ranks)}, {spread}};
+  };
+  EXPECT_THAT(pathOf(line(rows, {0, 1}), line(rows, {2, 3})), ElementsAre("0'"));
+  EXPECT_THAT(pathOf(line(rows, {0, 1}), line({}, {2, 3})), ElementsAre("w'"));
+  EXPECT_THAT(pathOf(line({}, {0, 1}), line(rows, {2, 3})), ElementsAre("0'"));
+  EXPECT_THAT(pathOf(line(kTerms, {0, 1}), line(rows, {2, 3})), ElementsAre("w'", "0'"));
+  EXPECT_THAT(pathOf(line(rows, {0, 1}), line(columns, {2, 3})), ElementsAre("w'", "1'"));
+  EXPECT_THAT(pathOf(line(rows, {0, 1}), line(columns, {1, 0})), ElementsAre("w", "1'"));
+  const DeviceMesh grid{.shape = {2, 2}, .devices = {0, 1, 2, 3}};
+  EXPECT_THAT(pathOf({grid, {rows, columns}}, line(rows, {4, 5})), ElementsAre("w1", "ww", "0'"));
+  EXPECT_THAT(pathOf(line({}, {4, 5}), {grid, {rows, columns}}), ElementsAre("ww", "0w", "01"));
+  // The ranks have the whole, whatever it is called.
+  EXPECT_THAT(pathOf(line(rows, {3, 2, 1, 0}), {grid, {rows, columns}}), ElementsAre("w'", "0w", "01"));
+}
+
+}  // namespace
+}  // namespace tokamak
