@@ -228,11 +228,15 @@ class OpPlan {
     return false;
   }
 
-  // Whether the sum before the bias has the axes of the result: one of them may come from the bias.
+  // Whether the sum before the bias, and the bias, have the axes of the result: one may come from the other.
   bool hasOwnExtents() const {
     const auto* op = op_.as<LinearOp>();
     if (op == nullptr || op->bias == nullptr || shapeOf(*op->weight).size() < 2) return true;
-    return !shapeOf(*op->weight)[0]->isBroadcast() && extentsOf(*op->weight)[0] == extentsOf(result()).back();
+    Scalar* last = extentsOf(result()).back();
+    const IterDomain* bias = shapeOf(*op->bias)[0];
+    const bool is_single = bias->isBroadcast() && bias->expandedExtent() == nullptr;
+    return !shapeOf(*op->weight)[0]->isBroadcast() && extentsOf(*op->weight)[0] == last &&
+           (is_single || extentsOf(*op->bias)[0] == last);
   }
 
   // The same parts wherever the reduction goes along the axis.
