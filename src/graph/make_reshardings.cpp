@@ -58,7 +58,7 @@ class Reshardings {
     if (const auto* op = expr.as<LoadStoreOp>()) return replaceSet(expr, *op);
     TensorView& out = *asTensor(expr.output(0));
     const OpShardings plan = localShardings(expr);
-    const Sharding want = shardingOf(out);
+    const TensorSharding want = tensorShardingOf(out);
     const auto* linear = expr.as<LinearOp>();
     const auto hasTerms = [](const Spread& spread) { return spread.form == SpreadForm::Terms; };
     const bool is_product = (linear != nullptr || expr.is<MatmulOp>()) && !(plan.result == want) &&
@@ -89,8 +89,8 @@ class Reshardings {
 
   // --- tensors of one sharding from those of another ---
 
-  TensorView* read(TensorView& operand, const Sharding& need, const Streams& streams) {
-    const Sharding given = shardingOf(operand);
+  TensorView* read(TensorView& operand, const TensorSharding& need, const Streams& streams) {
+    const TensorSharding given = tensorShardingOf(operand);
     const auto isThere = [&](int64_t rank) {
       return std::ranges::find(given.mesh.devices, rank) != given.mesh.devices.end();
     };
@@ -99,12 +99,13 @@ class Reshardings {
     return reshard(cloner_->clone(&operand), given, need, streams);
   }
 
-  TensorView* reshard(TensorView* from, const Sharding& given, const Sharding& need, const Streams& streams) {
-    for (const Sharding& next : reshardingPath(given, need)) from = set(from, next, streams);
+  TensorView* reshard(TensorView* from, const TensorSharding& given, const TensorSharding& need,
+                      const Streams& streams) {
+    for (const TensorSharding& next : reshardingPath(given, need)) from = set(from, next, streams);
     return from;
   }
 
-  TensorView* set(TensorView* from, const Sharding& sharding, const Streams& streams) {
+  TensorView* set(TensorView* from, const TensorSharding& sharding, const Streams& streams) {
     std::vector<Copy>& copies = copies_[from];
     for (const Copy& copy : copies)
       if (copy.sharding == sharding && copy.streams == streams) return copy.tensor;
@@ -135,16 +136,16 @@ class Reshardings {
 
   // A Set changes one dimension, or stands behind Sets that change the others.
   bool replaceSet(const Expr& expr, const LoadStoreOp& op) {
-    const Sharding given = shardingOf(*op.in);
-    const Sharding want = shardingOf(*op.out);
+    const TensorSharding given = tensorShardingOf(*op.in);
+    const TensorSharding want = tensorShardingOf(*op.out);
     TK_REQUIRE(canReshard(given, want), HostProgram,
                "make-reshardings: {} is {}, and {}, of which it is set, is not; leave partial out", nameOf(*op.out),
                toString(op.out->partials()[0]), nameOf(*op.in));
-    std::vector<Sharding> path = reshardingPath(given, want);
+    std::vector<TensorSharding> path = reshardingPath(given, want);
     if (path.size() <= 1) return false;
     path.pop_back();
     TensorView* from = cloner_->clone(op.in);
-    for (const Sharding& next : path) from = set(from, next, streamsOf(*op.out));
+    for (const TensorSharding& next : path) from = set(from, next, streamsOf(*op.out));
     Fields fields = fieldsWith(expr, {{op.in, from}});
     setResult(fields, cloner_->clone(op.out));
     target().append(makeExpr(expr.kind(), fields));
@@ -155,7 +156,7 @@ class Reshardings {
   bool replaceProduct(const Expr& expr, const OpShardings& plan, std::map<const TensorView*, TensorView*> read) {
     TensorView& out = *asTensor(expr.output(0));
     const Streams streams = streamsOf(out);
-    const Sharding want = shardingOf(out);
+    const TensorSharding want = tensorShardingOf(out);
     const bool is_half = out.dtype() == DataType::F16 || out.dtype() == DataType::BF16;
     TensorView* bias = expr.is<LinearOp>() ? expr.as<LinearOp>()->bias : nullptr;
     Fields fields = fieldsWith(expr, read);
@@ -175,12 +176,12 @@ class Reshardings {
   }
 
   // Along the last axis of the sum; its one element where the product is of a vector.
-  TensorView* addBias(TensorView* sum, TensorView& bias, const Sharding& want, const Streams& streams) {
+  TensorView* addBias(TensorView* sum, TensorView& bias, const TensorSharding& want, const Streams& streams) {
     const auto last = static_cast<int64_t>(shapeOf(*sum).size()) - 1;
     const bool has_axis = !shapeOf(bias).empty();
     const bool is_single = has_axis && shapeOf(bias)[0]->isBroadcast() && shapeOf(bias)[0]->expandedExtent() == nullptr;
-    Sharding need = Sharding::wholeOn(want.mesh);
-    Sharding spread = need;  // of the bias among the axes of the sum
+    TensorSharding need = TensorSharding::wholeOn(want.mesh);
+    TensorSharding spread = need;  // of the bias among the axes of the sum
     for (size_t d = 0; d < want.dimensions.size(); ++d) {
       const Spread& own = want.dimensions[d];
       if (!has_axis || is_single || own.form != SpreadForm::Parts || own.parts.axis != last) continue;
@@ -233,7 +234,7 @@ class Reshardings {
   }
 
   // A result with the axes of another tensor, which the op gave or nearly gave.
-  TensorView* defineLike(TensorView& out, DataType dtype, OpKind kind, Fields fields, const Sharding& sharding) {
+  TensorView* defineLike(TensorView& out, DataType dtype, OpKind kind, Fields fields, const TensorSharding& sharding) {
     Axes axes;
     for (const IterDomain* axis : out.logical())
       axes.push_back(target().axis({.kind = axis->kind(),
@@ -247,7 +248,7 @@ class Reshardings {
     return made;
   }
 
-  TensorView* define(OpKind kind, Fields fields, const Sharding& sharding, const Streams& streams) {
+  TensorView* define(OpKind kind, Fields fields, const TensorSharding& sharding, const Streams& streams) {
     TensorView* made = asTensor(defineExpr(target(), kind, fields)->output(0));
     setSharding(*made, sharding, streams, *cloner_);
     return made;
@@ -279,7 +280,7 @@ class Reshardings {
   }
 
   struct Copy {
-    Sharding sharding;
+    TensorSharding sharding;
     Streams streams;
     TensorView* tensor = nullptr;
   };
@@ -291,7 +292,7 @@ class Reshardings {
 void requireUpdatesInPlace(const Fusion& fusion) {
   for (const auto& [output, alias] : fusion.outputAliases()) {
     const TensorView* input = asTensor(alias.target);
-    const bool is_same = input == nullptr || shardingOf(*output) == shardingOf(*input);
+    const bool is_same = input == nullptr || tensorShardingOf(*output) == tensorShardingOf(*input);
     TK_REQUIRE(is_same, HostProgram,
                "make-reshardings: {} updates {}, and its ranks have other parts of it; give both the same marks",
                nameOf(*output), nameOf(*input));

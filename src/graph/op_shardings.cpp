@@ -28,8 +28,8 @@ std::vector<Scalar*> extentsOf(const TensorView& tensor) {
 class OpPlan {
  public:
   explicit OpPlan(const Expr& op)
-      : op_(op), operands_(tensorsOf(op.inputs())), map_(op), target_(shardingOf(*map_.rule().result)) {
-    for (const TensorView* operand : operands_) given_.emplace(operand, shardingOf(*operand));
+      : op_(op), operands_(tensorsOf(op.inputs())), map_(op), target_(tensorShardingOf(*map_.rule().result)) {
+    for (const TensorView* operand : operands_) given_.emplace(operand, tensorShardingOf(*operand));
     reduction_ = reductionIn(map_.rule());
   }
 
@@ -37,7 +37,7 @@ class OpPlan {
     const auto* reduction = op_.as<ReductionOp>();
     is_elsewhere_ = reduction != nullptr && !(given_.at(reduction->in).mesh == target_.mesh);
     if (is_elsewhere_) target_ = ofReductionElsewhere(*reduction);
-    plan_.result = Sharding::wholeOn(target_.mesh);
+    plan_.result = TensorSharding::wholeOn(target_.mesh);
     for (const TensorView* operand : operands_) plan_.operands.emplace(operand, plan_.result);
     for (size_t d = 0; d < target_.dimensions.size(); ++d) {
       if (target_.mesh.shape[d] > 1) planDimension(d);
@@ -65,8 +65,8 @@ class OpPlan {
   }
 
   // What the operand's parts make of the result on its own mesh.
-  Sharding ofReductionElsewhere(const ReductionOp& op) const {
-    Sharding sharding = given_.at(op.in);
+  TensorSharding ofReductionElsewhere(const ReductionOp& op) const {
+    TensorSharding sharding = given_.at(op.in);
     for (Spread& spread : sharding.dimensions) {
       if (spread.form != SpreadForm::Parts) {
         spread = {};
@@ -103,7 +103,7 @@ class OpPlan {
   }
 
   bool isGiven(size_t d, const Need& need) const {
-    const Sharding& given = given_.at(need.operand);
+    const TensorSharding& given = given_.at(need.operand);
     return given.mesh == target_.mesh && given.dimensions[d].form == SpreadForm::Parts &&
            given.dimensions[d].parts == need.parts;
   }
@@ -217,7 +217,7 @@ class OpPlan {
     const bool has_terms = reductionOf(map_.rule()) != nullptr;  // no bias is added to them
     if (want.form == SpreadForm::Terms && !(has_terms && want.reduction == reduction_->reduction)) return false;
     for (const TensorView* operand : operands_) {
-      const Sharding& given = given_.at(operand);
+      const TensorSharding& given = given_.at(operand);
       if (!(given.mesh == target_.mesh) || given.dimensions[d].form != SpreadForm::Parts) continue;
       const MarkedParts& parts = given.dimensions[d].parts;
       const auto number = reducedAxis(*reduction_, *operand, parts.axis);
@@ -267,7 +267,7 @@ class OpPlan {
   // parts of two axes over one.
   bool take(size_t d, const Spread& spread, const std::vector<Need>& needs) {
     for (const Need& need : needs) {
-      const Sharding& planned = plan_.operands.at(need.operand);
+      const TensorSharding& planned = plan_.operands.at(need.operand);
       for (const Spread& other : planned.dimensions)
         if (other.form == SpreadForm::Parts && other.parts.axis == need.parts.axis) return false;
       for (const Need& other : needs)
@@ -282,10 +282,10 @@ class OpPlan {
   const Expr& op_;
   std::vector<TensorView*> operands_;
   AxisMap map_;
-  Sharding target_;
+  TensorSharding target_;
   const Element* reduction_ = nullptr;
   bool is_elsewhere_ = false;  // the op is a reduction that is done on the mesh of its operand
-  std::map<const TensorView*, Sharding, ById> given_;
+  std::map<const TensorView*, TensorSharding, ById> given_;
   OpShardings plan_;
 };
 

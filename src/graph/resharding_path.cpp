@@ -14,7 +14,7 @@ namespace {
 bool isParts(const Spread& spread) { return spread.form == SpreadForm::Parts; }
 
 // The part of the tensor that a rank has, or of its elements one has terms of.
-double shareOf(const Sharding& sharding) {
+double shareOf(const TensorSharding& sharding) {
   double share = 1;
   for (size_t d = 0; d < sharding.dimensions.size(); ++d)
     if (isParts(sharding.dimensions[d])) share /= static_cast<double>(sharding.mesh.shape[d]);
@@ -22,7 +22,7 @@ double shareOf(const Sharding& sharding) {
 }
 
 // What a rank sends, as a part of the tensor.
-double costOf(const Sharding& from, size_t dimension, const Spread& to) {
+double costOf(const TensorSharding& from, size_t dimension, const Spread& to) {
   const auto devices = static_cast<double>(from.mesh.shape[dimension]);
   const double others = (devices - 1) / devices;
   switch (from.dimensions[dimension].form) {
@@ -34,7 +34,7 @@ double costOf(const Sharding& from, size_t dimension, const Spread& to) {
 }
 
 // What the dimension may become next on its way: nothing where another dimension has parts of that axis now.
-std::optional<Spread> nextSpread(const Sharding& from, size_t dimension, const Spread& to) {
+std::optional<Spread> nextSpread(const TensorSharding& from, size_t dimension, const Spread& to) {
   if (!isParts(to)) return to;
   const Spread& own = from.dimensions[dimension];
   if (isParts(own) && own.parts.axis == to.parts.axis) return Spread{};  // other parts of one axis
@@ -46,7 +46,7 @@ std::optional<Spread> nextSpread(const Sharding& from, size_t dimension, const S
 }
 
 // On one mesh.
-void changeDimensions(Sharding from, const Sharding& to, std::vector<Sharding>& path) {
+void changeDimensions(TensorSharding from, const TensorSharding& to, std::vector<TensorSharding>& path) {
   while (!(from == to)) {
     double least = std::numeric_limits<double>::infinity();
     std::pair<size_t, Spread> best;
@@ -78,20 +78,20 @@ bool hasRanksOf(const DeviceMesh& mesh, const DeviceMesh& other) {
 }
 
 // What the only dimension has that is longer than 1.
-Spread spreadOfLine(const Sharding& sharding) {
+Spread spreadOfLine(const TensorSharding& sharding) {
   const auto found = std::ranges::find_if_not(sharding.dimensions, &Spread::isWhole);
   return found == sharding.dimensions.end() ? Spread{} : *found;
 }
 
 // Whether each rank of one line sends its part to one rank of the other.
-bool isMoveOfParts(const Sharding& from, const Sharding& to) {
+bool isMoveOfParts(const TensorSharding& from, const TensorSharding& to) {
   return isLine(from.mesh) && isLine(to.mesh) && isParts(spreadOfLine(from)) &&
          spreadOfLine(from) == spreadOfLine(to) && from.mesh.devices.size() == to.mesh.devices.size();
 }
 
 }  // namespace
 
-bool canReshard(const Sharding& from, const Sharding& to) {
+bool canReshard(const TensorSharding& from, const TensorSharding& to) {
   for (size_t d = 0; d < to.dimensions.size(); ++d) {
     if (to.dimensions[d].form != SpreadForm::Terms) continue;
     if (!(from.mesh == to.mesh) || !(from.dimensions[d] == to.dimensions[d])) return false;
@@ -99,9 +99,9 @@ bool canReshard(const Sharding& from, const Sharding& to) {
   return true;
 }
 
-std::vector<Sharding> reshardingPath(const Sharding& from, const Sharding& to) {
+std::vector<TensorSharding> reshardingPath(const TensorSharding& from, const TensorSharding& to) {
   TK_CHECK(canReshard(from, to), "a path to terms that are not there");
-  std::vector<Sharding> path;
+  std::vector<TensorSharding> path;
   if (from.mesh == to.mesh) {
     changeDimensions(from, to, path);
     return path;
@@ -109,12 +109,12 @@ std::vector<Sharding> reshardingPath(const Sharding& from, const Sharding& to) {
   if (isMoveOfParts(from, to)) return {to};
   const bool has_ranks = hasRanksOf(from.mesh, to.mesh);
   const bool is_same_job = has_ranks && hasRanksOf(to.mesh, from.mesh);
-  Sharding left = from;
+  TensorSharding left = from;
   if (!from.isWhole() && (!isLine(from.mesh) || is_same_job)) {
-    left = Sharding::wholeOn(from.mesh);
+    left = TensorSharding::wholeOn(from.mesh);
     changeDimensions(from, left, path);
   }
-  Sharding arrived = Sharding::wholeOn(to.mesh);
+  TensorSharding arrived = TensorSharding::wholeOn(to.mesh);
   const auto dealt = std::ranges::find_if(to.dimensions, isParts);
   if (left.isWhole() && dealt != to.dimensions.end() && (has_ranks || isLine(to.mesh)))
     arrived.dimensions[static_cast<size_t>(dealt - to.dimensions.begin())] = *dealt;

@@ -21,7 +21,7 @@
 #include "generator/random.h"
 #include "graph/fusion_passes.h"
 #include "graph/make_reshardings.h"
-#include "graph/sharding.h"
+#include "graph/tensor_sharding.h"
 #include "host/lower/local_ops.h"
 #include "ir/clone.h"
 #include "ir/equal.h"
@@ -128,14 +128,14 @@ class Ranks {
 
   static bool isResharding(const Expr& expr) {
     const auto* set = expr.as<LoadStoreOp>();
-    return set != nullptr && !(shardingOf(*set->in) == shardingOf(*set->out));
+    return set != nullptr && !(tensorShardingOf(*set->in) == tensorShardingOf(*set->out));
   }
 
   // The tensor put together, which all ranks that have the same part agree on.
   OracleTensor whole(const TensorView& tensor) {
     const std::vector<int64_t> sizes = sizesOf(tensor, bindings_);
     OracleTensor result = oracle::zeros(tensor.dtype(), sizes);
-    const Sharding sharding = shardingOf(tensor);
+    const TensorSharding sharding = tensorShardingOf(tensor);
     const auto terms = std::ranges::find(sharding.dimensions, SpreadForm::Terms, &Spread::form);
     std::vector<bool> is_first(result.elements.size(), true);
     // Of ranks with the same, one counts.
@@ -200,7 +200,7 @@ class Ranks {
   // Where terms are left over a dimension, its first rank has all, and the others what adds nothing.
   Parts cut(const TensorView& tensor, const OracleTensor& whole) {
     Parts parts;
-    const Sharding sharding = shardingOf(tensor);
+    const TensorSharding sharding = tensorShardingOf(tensor);
     for (const int64_t rank : tensor.mesh().devices) {
       const std::vector<int64_t> coordinates = *coordinatesOf(tensor.mesh(), rank);
       oracle::Element nothing;
@@ -306,8 +306,8 @@ void count(const Fusion& fusion, ShardingTally& tally) {
 void expectSteps(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
     if (!Ranks::isResharding(*expr)) continue;
-    const Sharding from = shardingOf(*asTensor(expr->input(0)));
-    const Sharding to = shardingOf(*asTensor(expr->output(0)));
+    const TensorSharding from = tensorShardingOf(*asTensor(expr->input(0)));
+    const TensorSharding to = tensorShardingOf(*asTensor(expr->output(0)));
     if (!(from.mesh == to.mesh)) continue;
     int64_t changed = 0;
     for (size_t d = 0; d < from.dimensions.size(); ++d) changed += from.dimensions[d] == to.dimensions[d] ? 0 : 1;

@@ -98,23 +98,23 @@ Spread parts(Fusion& fusion, int64_t axis, int64_t chunk) {
 }
 const Spread kTerms{.form = SpreadForm::Terms};
 
-std::string toText(const Sharding& sharding) {
+std::string toText(const TensorSharding& sharding) {
   std::string text;
   for (const Spread& spread : sharding.dimensions)
     text += spread.isWhole() ? "w" : spread.form == SpreadForm::Terms ? "t" : std::to_string(spread.parts.axis);
   return text + (sharding.mesh.devices[0] == 0 ? "" : "'");
 }
 
-std::vector<std::string> pathOf(const Sharding& from, const Sharding& to) {
+std::vector<std::string> pathOf(const TensorSharding& from, const TensorSharding& to) {
   std::vector<std::string> texts;
-  for (const Sharding& step : reshardingPath(from, to)) texts.push_back(toText(step));
+  for (const TensorSharding& step : reshardingPath(from, to)) texts.push_back(toText(step));
   return texts;
 }
 
 TEST(ReshardingPath, ChangesDimensionsInTheOrderOfFewestBytes) {
   Fusion fusion;
   const DeviceMesh mesh{.shape = {2, 3}, .devices = {0, 1, 2, 3, 4, 5}};
-  const auto on = [&](const Spread& first, const Spread& second) { return Sharding{mesh, {first, second}}; };
+  const auto on = [&](const Spread& first, const Spread& second) { return TensorSharding{mesh, {first, second}}; };
   const Spread rows = parts(fusion, 0, 4);
   const Spread columns = parts(fusion, 1, 4);
   EXPECT_THAT(pathOf(on(rows, columns), on(rows, columns)), ElementsAre());
@@ -133,7 +133,7 @@ TEST(ReshardingPath, ChangesTheMeshWithOneDimensionOfALine) {
   const Spread rows = parts(fusion, 0, 4);
   const Spread columns = parts(fusion, 1, 4);
   const auto line = [](const Spread& spread, std::vector<int64_t> ranks) {
-    return Sharding{{.shape = {static_cast<int64_t>(ranks.size())}, .devices = std::move(ranks)}, {spread}};
+    return TensorSharding{{.shape = {static_cast<int64_t>(ranks.size())}, .devices = std::move(ranks)}, {spread}};
   };
   EXPECT_THAT(pathOf(line(rows, {0, 1}), line(rows, {2, 3})), ElementsAre("0'"));
   EXPECT_THAT(pathOf(line(rows, {0, 1}), line({}, {2, 3})), ElementsAre("w'"));

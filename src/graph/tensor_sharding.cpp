@@ -1,4 +1,4 @@
-#include "graph/sharding.h"
+#include "graph/tensor_sharding.h"
 
 #include <algorithm>
 
@@ -66,10 +66,10 @@ bool Spread::operator==(const Spread& other) const {
   return form == SpreadForm::Whole || (form == SpreadForm::Parts ? parts == other.parts : reduction == other.reduction);
 }
 
-bool Sharding::isWhole() const { return std::ranges::all_of(dimensions, &Spread::isWhole); }
+bool TensorSharding::isWhole() const { return std::ranges::all_of(dimensions, &Spread::isWhole); }
 
-Sharding shardingOf(const TensorView& tensor) {
-  Sharding sharding = Sharding::wholeOn(tensor.mesh());
+TensorSharding tensorShardingOf(const TensorView& tensor) {
+  TensorSharding sharding = TensorSharding::wholeOn(tensor.mesh());
   for (const Shard& shard : shardsOf(tensor)) {
     if (shard.devices == 1) continue;
     const auto parts = partsOf(tensor, *shard.loop_axis);
@@ -93,7 +93,7 @@ std::vector<MarkedParts> streamsOf(const TensorView& tensor) {
   return streams;
 }
 
-void setSharding(TensorView& tensor, const Sharding& sharding, const std::vector<MarkedParts>& streams,
+void setSharding(TensorView& tensor, const TensorSharding& sharding, const std::vector<MarkedParts>& streams,
                  Cloner& cloner) {
   tensor.setMesh(sharding.mesh);
   std::vector<Partial> terms;

@@ -1,4 +1,4 @@
-// Sharding: what the ranks of a mesh have of a tensor, as data: read from one tensor's marks, and given to others.
+// TensorSharding: what the ranks of a mesh have of a tensor, as data: read from one tensor's marks, and given to others.
 #pragma once
 
 #include <optional>
@@ -40,25 +40,26 @@ struct Spread {
 };
 
 /// A mesh, and what its ranks have along each of its dimensions. A dimension of one rank is Whole, whatever is marked.
-struct Sharding {
+struct TensorSharding {
   DeviceMesh mesh;
   std::vector<Spread> dimensions;
 
-  static Sharding wholeOn(const DeviceMesh& mesh) {
+  static TensorSharding wholeOn(const DeviceMesh& mesh) {
     return {.mesh = mesh, .dimensions = std::vector<Spread>(mesh.shape.size())};
   }
   bool isWhole() const;
-  bool operator==(const Sharding&) const = default;
+  bool operator==(const TensorSharding&) const = default;
 };
 
 /// The sharding that the tensor's marks say. It makes scalars in the tensor's fusion. Errors: those of shardsOf().
-Sharding shardingOf(const TensorView& tensor);
+TensorSharding tensorShardingOf(const TensorView& tensor);
 
 /// The parts that Stream marks stand for: indices and chunks of axes of the visible shape. Others are left out.
 std::vector<MarkedParts> streamsOf(const TensorView& tensor);
 
 /// Gives a tensor whose loops are its logical axes a mesh and marks; `streams`: on axes of which ranks have no parts.
 /// Scalars come from the cloner's source. Legal: axes that splits of that kind make parts of, one for each device.
-void setSharding(TensorView& tensor, const Sharding& sharding, const std::vector<MarkedParts>& streams, Cloner& cloner);
+void setSharding(TensorView& tensor, const TensorSharding& sharding, const std::vector<MarkedParts>& streams,
+                 Cloner& cloner);
 
 }  // namespace tokamak
