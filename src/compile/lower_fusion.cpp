@@ -16,8 +16,11 @@
 #include "device/tensor.h"
 #include "graph/fusion_passes.h"
 #include "graph/infer_stride_order.h"
+#include "graph/make_reshardings.h"
+#include "graph/propagate_shardings.h"
 #include "graph/remove_dead.h"
 #include "graph/share_outputs.h"
+#include "graph/unify_extents.h"
 #include "graph/view_outputs.h"
 #include "heuristics/schedule_kernel.h"
 #include "host/ir/input_updates.h"
@@ -472,7 +475,8 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
 
 std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLoweringOptions& options) {
   requireTensorsWithPlace(fusion);
-  std::unique_ptr<HostIrContainer> program = makeHostProgram(fusion, options);
+  const std::unique_ptr<Fusion> local = makeReshardings(*propagateShardings(*unifyExtents(fusion)));
+  std::unique_ptr<HostIrContainer> program = makeHostProgram(*local, options);
   labelTensors(*program);
   lowerReshardings(*program);
   labelTensors(*program);

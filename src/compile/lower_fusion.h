@@ -42,7 +42,8 @@ std::unique_ptr<HostIrContainer> makeHostProgram(const Fusion& fusion, const Hos
 /// Errors: HostProgram for a malformed program; those of the passes.
 void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& options);
 
-/// The program over ranks that a fusion over devices is: makeHostProgram and lower-reshardings. What each rank runs is
+/// The program over ranks that a fusion over devices is: marks are propagated, ops made local by reshardings
+/// (graph/propagate_shardings.h, graph/make_reshardings.h), and these lowered to communications. What each rank runs is
 /// made by localProgram() and finishHostProgram(). Errors: those of these; HostProgram for tensors without a place.
 std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLoweringOptions& options);
 

@@ -1,4 +1,4 @@
-// TensorSharding: what the ranks of a mesh have of a tensor, as data: read from one tensor's marks, and given to others.
+// TensorSharding: what the ranks of a mesh have of a tensor, as data: read from the marks of one, given to others.
 #pragma once
 
 #include <optional>
