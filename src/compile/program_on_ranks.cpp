@@ -15,7 +15,7 @@
 
 #include "analysis/bind_shape.h"
 #include "analysis/device_mesh.h"
-#include "analysis/shards.h"
+#include "analysis/tensor_part.h"
 #include "base/require.h"
 #include "base/text.h"
 #include "compile/agreed_steps.h"
@@ -32,18 +32,6 @@ namespace {
 using Part = std::vector<IndexRange>;  // per visible axis
 
 bool isOn(const TensorView& tensor, int64_t rank) { return tensor.mesh().empty() || hasRank(tensor.mesh(), rank); }
-
-Part partOf(const TensorView& tensor, std::span<const int64_t> sizes, const ScalarBindings& bindings, int64_t rank) {
-  Part part;
-  for (const int64_t size : sizes) part.push_back({.start = 0, .extent = size});
-  const Axes shape = shapeOf(tensor);
-  for (const Shard& shard : shardsOf(tensor)) {
-    const auto axis = static_cast<size_t>(std::ranges::find(shape, shard.logical) - shape.begin());
-    const int64_t chunk = evaluateInt(*shard.chunk, bindings);
-    part[axis] = shardRange(sizes[axis], chunk, (*coordinatesOf(tensor.mesh(), rank))[shard.dimension]);
-  }
-  return part;
-}
 
 std::vector<int64_t> extentsOf(const Part& part) {
   std::vector<int64_t> extents;

@@ -20,7 +20,7 @@
 #include "ir/expr_summary.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/names.h"
-#include "report/op_counts.h"
+#include "analysis/op_counts.h"
 #include "report/segments.h"
 
 namespace tokamak {

@@ -1,4 +1,4 @@
-#include "report/op_counts.h"
+#include "analysis/op_counts.h"
 
 #include <vector>
 
@@ -24,7 +24,9 @@ double lastSizeOf(const TensorView& tensor, const ScalarBindings& sizes) {
   return all.empty() ? 1 : static_cast<double>(all.back());
 }
 
-double arithmeticOfOp(const Expr& expr, const ScalarBindings& sizes) {
+}  // namespace
+
+double arithmeticOf(const Expr& expr, const ScalarBindings& sizes) {
   if (const auto* function = expr.as<PointwiseOp>()) return elementsOf(*function->out, sizes);
   if (const auto* reduction = expr.as<ReductionOp>()) return elementsOf(*reduction->in, sizes);
   if (const auto* product = expr.as<MatmulOp>())
@@ -36,12 +38,10 @@ double arithmeticOfOp(const Expr& expr, const ScalarBindings& sizes) {
   return 0;
 }
 
-}  // namespace
-
 std::optional<double> arithmeticOf(const Fusion& fusion, const ScalarBindings& sizes) {
   try {
     double sum = 0;
-    for (const Expr* expr : fusion.exprs()) sum += arithmeticOfOp(*expr, sizes);
+    for (const Expr* expr : fusion.exprs()) sum += arithmeticOf(*expr, sizes);
     return sum;
   } catch (const Error&) {
     return std::nullopt;  // an extent that only a call knows
