@@ -191,6 +191,36 @@ void addReport(CLI::App& app, ReportOptions& options) {
   addNumber(*report, "--streams", options.streams, "number of worker streams")->capture_default_str();
 }
 
+void addSimulate(CLI::App& app, SimulateOptions& options) {
+  CLI::App* simulate = app.add_subcommand("simulate", "predict what a program takes on a job of devices, by a model");
+  simulate->add_option("FILE", options.file, "a host program, or a .fusion text")->required();
+  addNumber(*simulate, "--ranks", options.ranks, "number of ranks, up to 1024")->capture_default_str();
+  simulate->add_option("--machine", options.machine, "what each rank can do, as examples/machines/h200.json says it")
+      ->type_name("FILE")
+      ->required();
+  simulate->add_option("--transport", options.transport, "of all communications [the machine's only one]")
+      ->type_name("NAME");
+  addSizes(*simulate, options.sizes);
+  simulate->add_option("--sweep", options.sweep, "predict it for each of these values of an extent, and say the best")
+      ->type_name("NAME=N,N,...");
+  addOption(*simulate, "--grouping", options.grouping, kGroupings, "how ops are merged, as of run");
+  addNumber(*simulate, "--streams", options.streams, "number of worker streams")->capture_default_str();
+  addNumber(*simulate, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
+      ->capture_default_str();
+  simulate->add_option("--trace", options.trace, "write the predicted timeline, which ui.perfetto.dev opens")
+      ->type_name("FILE");
+  simulate->add_flag("--all-ranks", options.all_ranks, "simulate each rank, also those that are equal to others");
+  simulate->add_flag("--json", options.json, "print one JSON object instead of lines");
+}
+
+void addMeasureLinks(CLI::App& app, MeasureLinksOptions& options) {
+  CLI::App* measure = app.add_subcommand("measure-links", "measure a machine, for simulate --machine");
+  addNumber(*measure, "--ranks", options.ranks, "number of ranks, which are threads of this process")
+      ->capture_default_str();
+  addOption(*measure, "--device", options.device, "cpu|cuda", "where the ranks are");
+  measure->add_option("-o,--output", options.output, "the machine file, or - for standard output")->type_name("FILE");
+}
+
 void addCache(CLI::App& app, CacheCommandOptions& options) {
   CLI::App* cache = app.add_subcommand("cache", "look after the kernels that are kept on disk");
   cache
@@ -232,6 +262,8 @@ CommandLine::CommandLine() {
   addDraw(app, draw_options);
   addExport(app, export_options);
   addReport(app, report_options);
+  addSimulate(app, simulate_options);
+  addMeasureLinks(app, measure_links_options);
   addCache(app, cache_options);
   addInfo(app, info_options);
 }
@@ -260,6 +292,8 @@ int CommandLine::run() {
   if (app.got_subcommand("export")) return exportCommand(export_options);
   if (app.got_subcommand("draw")) return drawCommand(draw_options);
   if (app.got_subcommand("report")) return reportCommand(report_options);
+  if (app.got_subcommand("simulate")) return simulateCommand(simulate_options);
+  if (app.got_subcommand("measure-links")) return measureLinksCommand(measure_links_options);
   if (app.got_subcommand("compile")) return compileCommand(compile_options);
   if (app.got_subcommand("cache")) return cacheCommand(cache_options);
   requireOneAnswer(info_options);

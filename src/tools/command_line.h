@@ -10,9 +10,11 @@
 #include "tools/draw_command.h"
 #include "tools/export_command.h"
 #include "tools/info_command.h"
+#include "tools/measure_links_command.h"
 #include "tools/opt_command.h"
 #include "tools/report_command.h"
 #include "tools/run_command.h"
+#include "tools/simulate_command.h"
 
 namespace tokamak::tools {
 
@@ -31,6 +33,8 @@ struct CommandLine {
   DrawOptions draw_options;
   ExportCommandOptions export_options;
   ReportOptions report_options;
+  SimulateOptions simulate_options;
+  MeasureLinksOptions measure_links_options;
   CacheCommandOptions cache_options;
   InfoOptions info_options;
 };

@@ -21,8 +21,6 @@
 
 namespace tokamak::tools {
 
-namespace {
-
 std::string readText(const std::string& path) {
   TK_REQUIRE(!std::filesystem::is_directory(path), Io, "{}: is a directory, not a file", path);
   std::ifstream file(path, std::ios::binary);
@@ -36,6 +34,8 @@ std::string readText(const std::string& path) {
   TK_REQUIRE(!file.bad(), Io, "{}: cannot be read", path);
   return text;
 }
+
+namespace {
 
 // Of a program that runs every tensor has a number, for messages and --print. Passes of opt give what they make numbers
 // behind those that the text writes.

@@ -25,6 +25,9 @@ struct ProgramFile {
   Fusion& program() const { return fusion != nullptr ? *fusion : *host_program; }
 };
 
+/// All of a file. Errors: Io.
+std::string readText(const std::string& path);
+
 /// A host program or a kernel is told by its first token. Errors: Io; Parse and others for what the text says.
 ProgramFile readProgramOrKernel(const std::string& path);
 /// The same for commands that take no kernels. Errors: Usage, too, for a kernel.

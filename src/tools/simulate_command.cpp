@@ -1,0 +1,198 @@
+#include "tools/simulate_command.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/output_file.h"
+#include "base/require.h"
+#include "base/text.h"
+#include "base/trace.h"
+#include "compile/lower_fusion.h"
+#include "simulate/program_simulation.h"
+#include "tools/error_place.h"
+#include "tools/input_values.h"
+#include "tools/integer_in.h"
+#include "tools/lowering_options.h"
+#include "tools/machine_file.h"
+#include "tools/program_file.h"
+#include "tools/size_errors.h"
+
+namespace tokamak::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::pair<RankResource, const char*> kResources[] = {
+    {RankResource::Multiprocessors, "multiprocessors"},
+    {RankResource::Memory, "memory"},
+    {RankResource::LinkOut, "link out"},
+    {RankResource::LinkIn, "link in"},
+    {RankResource::NetworkOut, "network out"},
+    {RankResource::NetworkIn, "network in"},
+    {RankResource::CopyEngines, "copy engines"},
+};
+
+struct Sweep {
+  std::string name;
+  std::vector<int64_t> values;
+};
+
+// "s=1,2,4"
+std::optional<Sweep> readSweep(const SimulateOptions& options) {
+  if (options.sweep.empty()) return std::nullopt;
+  const auto [name, list] = *readAssignments("--sweep", {options.sweep}).begin();
+  Sweep sweep{.name = name, .values = {}};
+  size_t begin = 0;
+  while (begin <= list.size()) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::optional<int64_t> value = integerIn<int64_t>(list.substr(begin, end - begin));
+    TK_REQUIRE(value && *value > 0, Usage, "--sweep {}: {} is no positive integer; it takes NAME=N,N,...",
+               options.sweep, list.substr(begin, end - begin));
+    sweep.values.push_back(*value);
+    begin = end + 1;
+  }
+  for (const std::string& size : options.sizes)
+    TK_REQUIRE(!size.starts_with(name + "="), Usage, "--sweep {}: --size {} gives that extent a value; leave one out",
+               options.sweep, size);
+  return sweep;
+}
+
+std::string transportOf(const SimulateOptions& options, const Machine& machine) {
+  if (!options.transport.empty()) return options.transport;
+  std::vector<std::string> names;
+  for (const auto& [name, transport] : machine.transports) names.push_back(name);
+  TK_REQUIRE(names.size() == 1, Usage, "--transport: {} has {}; say which one", options.machine,
+             names.empty() ? "none" : joined(names));
+  return names[0];
+}
+
+class Command {
+ public:
+  explicit Command(const SimulateOptions& options)
+      : options_(options), machine_(readMachine(options.machine)), file_(readProgram(options.file)) {
+    lowering_.grouping = groupingNamed(options.grouping);
+    simulation_ = {.ranks = options.ranks,
+                   .transport = transportOf(options, machine_),
+                   .number_of_streams = options.streams,
+                   .segments = segmentModeOf(options.grouping),
+                   .most_iterations = options.most_iterations,
+                   .simulated = options.all_ranks ? SimulatedRanks::All : SimulatedRanks::Classes};
+    if (file_.host_program != nullptr)
+      simulation_.finish = [this](HostIrContainer& local) { finishHostProgram(local, lowering_); };
+  }
+
+  void run() {
+    const std::optional<Sweep> sweep = readSweep(options_);
+    if (!options_.trace.empty()) OutputFile::requireWritable("--trace", options_.trace);
+    try {
+      if (sweep)
+        runSweep(*sweep);
+      else
+        runOnce();
+    } catch (const Error& error) {
+      throw withPlace(error, file_);
+    }
+  }
+
+ private:
+  ProgramSimulation simulated(const std::vector<std::string>& sizes) {
+    if (program_ == nullptr)
+      program_ = file_.fusion != nullptr ? lowerToHostProgram(*file_.fusion, lowering_) : std::move(file_.host_program);
+    const ScalarBindings extents = givenExtents(*program_, sizes);
+    return withOwnSizeErrors(file_, extents, [&] { return simulate(*program_, extents, machine_, simulation_); });
+  }
+
+  void runOnce() {
+    const ProgramSimulation simulation = simulated(options_.sizes);
+    if (options_.json)
+      fmt::print("{}\n", jsonOf(simulation).dump());
+    else
+      print(simulation);
+    if (!options_.trace.empty()) writeTrace(simulation);
+  }
+
+  void runSweep(const Sweep& sweep) {
+    TK_REQUIRE(options_.trace.empty(), Usage, "--trace: it has no effect with --sweep; leave one of them out");
+    std::optional<std::pair<double, int64_t>> best;
+    Json rows = Json::array();
+    for (const int64_t value : sweep.values) {
+      std::vector<std::string> sizes = options_.sizes;
+      sizes.push_back(fmt::format("{}={}", sweep.name, value));
+      const ProgramSimulation simulation = simulated(sizes);
+      if (!best || simulation.seconds < best->first) best = {simulation.seconds, value};
+      if (!options_.json)
+        fmt::print("{} = {}: {:.1f} us, overlap {:.3f}\n", sweep.name, value, simulation.seconds * 1e6,
+                   simulation.overlap());
+      rows.push_back(jsonOf(simulation));
+      rows.back()[sweep.name] = value;
+    }
+    if (options_.json)
+      fmt::print("{}\n", Json({{"rows", rows}, {"best", best->second}}).dump());
+    else
+      fmt::print("best: {} = {}, {:.1f} us\n", sweep.name, best->second, best->first * 1e6);
+  }
+
+  Json jsonOf(const ProgramSimulation& simulation) const {
+    Json json = {{"program", programName()},
+                 {"machine", machine_.name},
+                 {"transport", simulation_.transport},
+                 {"ranks", options_.ranks},
+                 {"us", simulation.seconds * 1e6},
+                 {"compute_us", simulation.compute_seconds * 1e6},
+                 {"communication_us", simulation.communication_seconds * 1e6},
+                 {"overlap", simulation.overlap()},
+                 {"classes", Json::array()}};
+    for (const SimulatedClass& ranks : simulation.classes) {
+      Json busy = Json::object();
+      for (const auto& [resource, name] : kResources) busy[name] = ranks.busy[static_cast<size_t>(resource)];
+      json["classes"].push_back({{"ranks", ranks.ranks}, {"busy", busy}, {"peak_bytes", ranks.peak_bytes}});
+    }
+    return json;
+  }
+
+  const std::string& programName() const { return program_->name(); }
+
+  void print(const ProgramSimulation& simulation) const {
+    fmt::print("{} on {} rank(s) of {}, by {}: {:.1f} us\n", programName(), options_.ranks, machine_.name,
+               simulation_.transport, simulation.seconds * 1e6);
+    fmt::print("  compute alone {:.1f} us, communication alone {:.1f} us, overlap {:.3f}\n",
+               simulation.compute_seconds * 1e6, simulation.communication_seconds * 1e6, simulation.overlap());
+    for (const SimulatedClass& ranks : simulation.classes) {
+      std::vector<std::string> busy;
+      for (const auto& [resource, name] : kResources) {
+        const double share = ranks.busy[static_cast<size_t>(resource)];
+        if (share > 0) busy.push_back(fmt::format("{} {:.1f} %", name, share * 100));
+      }
+      fmt::print("{}: busy: {}; peak memory {} bytes\n", nameOf(ranks), busy.empty() ? "nothing" : joined(busy),
+                 ranks.peak_bytes);
+    }
+  }
+
+  void writeTrace(const ProgramSimulation& simulation) const {
+    Timeline timeline;
+    traceSimulation(simulation, timeline);
+    timeline.write(options_.trace);
+    if (!options_.json) fmt::print("trace: {}\n", options_.trace);
+  }
+
+  const SimulateOptions& options_;
+  Machine machine_;
+  ProgramFile file_;
+  HostLoweringOptions lowering_;
+  SimulationOptions simulation_;
+  std::unique_ptr<HostIrContainer> program_;
+};
+
+}  // namespace
+
+int simulateCommand(const SimulateOptions& options) {
+  Command(options).run();
+  return 0;
+}
+
+}  // namespace tokamak::tools
