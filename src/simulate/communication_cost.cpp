@@ -162,7 +162,7 @@ CommunicationCost costOf(const Meeting& meeting, const Machine& machine, const M
   cost.is_over_network = isOverNetwork(meeting, machine);
   const MachineLink& link = cost.is_over_network ? *machine.network : machine.host_link;
   const double step = transport.step_latency + link.latency;
-  const double bandwidth = transport.bandwidth_fraction * link.bandwidth;
+  const double bandwidth = bandwidthFraction(transport, static_cast<int64_t>(meeting.parties.size())) * link.bandwidth;
   cost.latency = transport.latency;
   if (meeting.parties.size() == 1) {
     const auto counts = std::span(request.counts);

@@ -23,7 +23,7 @@ struct CommunicationCost {
 };
 
 /// Of a meeting whose parties are all there. d members, n bytes in all, link or network of latency l and bandwidth B of
-/// which the transport reaches b = fraction * B; a step takes s = step latency + l. Each communication takes the
+/// which the transport reaches b, a fraction of B; a step takes s = step latency + l. Each communication takes the
 /// transport's latency, its steps, and the most bytes that a member sends or receives, by b.
 /// Ring: Allgather and ReduceScatter d - 1 steps and (d - 1) / d n bytes; Allreduce the lesser of both one after the
 /// other, and of a tree's 2 ceil(log2 d) steps and 2 n bytes; Broadcast and Reduce d - 1 steps and n bytes, in a

@@ -1,5 +1,6 @@
 #include "simulate/machine.h"
 
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +22,13 @@ void requireLatency(const Machine& machine, std::string_view what, double value)
 void requireLegal(const Machine& machine, std::string_view name, const MachineTransport& transport) {
   requireLatency(machine, "the latency of a transport", transport.latency);
   requireLatency(machine, "the latency of a transport's step", transport.step_latency);
-  TK_REQUIRE(transport.bandwidth_fraction > 0 && transport.bandwidth_fraction <= 1, Usage,
-             "machine {}: transport {} reaches {} of a link's bandwidth; legal is more than 0, up to 1", machine.name,
-             name, transport.bandwidth_fraction);
+  TK_REQUIRE(!transport.bandwidth_fractions.empty(), Usage,
+             "machine {}: transport {} has no bandwidth_fractions; it needs one, for teams of 1 rank on", machine.name,
+             name);
+  for (const auto& [members, fraction] : transport.bandwidth_fractions)
+    TK_REQUIRE(fraction > 0 && fraction <= 1, Usage,
+               "machine {}: transport {} reaches {} of a link's bandwidth; legal is more than 0, up to 1", machine.name,
+               name, fraction);
   TK_REQUIRE(transport.multiprocessors >= 0 && transport.multiprocessors < machine.multiprocessors, Usage,
              "machine {}: transport {} takes {} multiprocessors of {}; it has to leave one", machine.name, name,
              transport.multiprocessors, machine.multiprocessors);
@@ -51,6 +56,11 @@ void requireLegal(const Machine& machine) {
     requireLatency(machine, "the latency of the network", machine.network->latency);
   }
   for (const auto& [name, transport] : machine.transports) requireLegal(machine, name, transport);
+}
+
+double bandwidthFraction(const MachineTransport& transport, int64_t members) {
+  const auto next = transport.bandwidth_fractions.upper_bound(members);
+  return next == transport.bandwidth_fractions.begin() ? next->second : std::prev(next)->second;
 }
 
 const MachineTransport& transportNamed(const Machine& machine, const std::string& name) {

@@ -26,11 +26,13 @@ enum class TransportAlgorithm : uint8_t {
 /// A transport, and what of a rank it takes while it works.
 struct MachineTransport {
   TransportAlgorithm algorithm = TransportAlgorithm::Ring;
-  double latency = 0;             ///< of each communication, in seconds
-  double step_latency = 0;        ///< of each step of it, beside the link's
-  double bandwidth_fraction = 1;  ///< of the link's, that one communication reaches
-  int64_t multiprocessors = 0;    ///< held from the moment that a rank posts until the communication is over
-  int64_t copy_engines = 0;       ///< taken while bytes move
+  double latency = 0;       ///< of each communication, in seconds
+  double step_latency = 0;  ///< of each step of it, beside the link's
+  /// Of the link's bandwidth, what one communication reaches: by the size of the team, each for all sizes from it on up
+  /// to the next one. Not empty.
+  std::map<int64_t, double> bandwidth_fractions = {{1, 1.0}};
+  int64_t multiprocessors = 0;  ///< held from the moment that a rank posts until the communication is over
+  int64_t copy_engines = 0;     ///< taken while bytes move
 };
 
 /// Rates are of one rank. Legal is what requireLegal() says.
@@ -51,8 +53,11 @@ struct Machine {
 };
 
 /// Errors: Usage, naming the machine and the figure, for a rate, bandwidth or number of something that is not positive,
-/// a latency that is negative, a fraction that is not in (0, 1], and a transport that takes more than there is.
+/// a latency that is negative, fractions that are none or not in (0, 1], and a transport that takes more than there is.
 void requireLegal(const Machine& machine);
+
+/// Of a team of so many ranks; those of less than the first size have its.
+double bandwidthFraction(const MachineTransport& transport, int64_t members);
 
 /// Errors: Usage, with the names that there are.
 const MachineTransport& transportNamed(const Machine& machine, const std::string& name);

@@ -1,6 +1,7 @@
 #include "simulate/rank_job.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/require.h"
 #include "base/text.h"
+#include "tools/integer_in.h"
 #include "tools/program_file.h"
 
 namespace tokamak::tools {
@@ -71,15 +77,23 @@ MachineLink linkOf(const Members& members) {
 
 MachineTransport transportOf(const Members& members) {
   members.requireOnly(
-      {"algorithm", "latency", "step_latency", "bandwidth_fraction", "multiprocessors", "copy_engines"});
+      {"algorithm", "latency", "step_latency", "bandwidth_fractions", "multiprocessors", "copy_engines"});
   const std::string algorithm = members.text("algorithm");
   const auto found = std::ranges::find(kAlgorithms, algorithm);
   TK_REQUIRE(found != std::end(kAlgorithms), Usage, "{}: algorithm {} of {}; it must be one of {}", members.path(),
              algorithm, members.where(), joined(kAlgorithms));
+  const Members fractions = members.object("bandwidth_fractions");
+  std::map<int64_t, double> by_size;
+  for (const std::string& size : fractions.names()) {
+    const std::optional<int64_t> ranks = integerIn<int64_t>(size);
+    TK_REQUIRE(ranks.has_value(), Usage, "{}: {} has a member {}; its members are sizes of teams", members.path(),
+               fractions.where(), size);
+    by_size[*ranks] = fractions.number(size);
+  }
   return {.algorithm = static_cast<TransportAlgorithm>(found - std::begin(kAlgorithms)),
           .latency = members.number("latency"),
           .step_latency = members.number("step_latency"),
-          .bandwidth_fraction = members.number("bandwidth_fraction"),
+          .bandwidth_fractions = by_size,
           .multiprocessors = members.integer("multiprocessors"),
           .copy_engines = members.integer("copy_engines")};
 }
@@ -144,10 +158,12 @@ std::string machineText(const Machine& machine, const std::string& source) {
   for (const auto& [type, rate] : machine.product_rates) json["product_rates"][std::string(dataTypeName(type))] = rate;
   if (machine.network) json["network"] = jsonOf(*machine.network);
   for (const auto& [name, transport] : machine.transports) {
+    Json fractions = Json::object();
+    for (const auto& [members, fraction] : transport.bandwidth_fractions) fractions[std::to_string(members)] = fraction;
     json["transports"][name] = {{"algorithm", kAlgorithms[static_cast<size_t>(transport.algorithm)]},
                                 {"latency", transport.latency},
                                 {"step_latency", transport.step_latency},
-                                {"bandwidth_fraction", transport.bandwidth_fraction},
+                                {"bandwidth_fractions", std::move(fractions)},
                                 {"multiprocessors", transport.multiprocessors},
                                 {"copy_engines", transport.copy_engines}};
   }
