@@ -78,8 +78,8 @@ TEST(JobTimeline, WhatOneCannotUseOthersGet) {
   builder.job.capacities = {1, 1};
   builder.task(builder.activity(0, 1, {{0, 1}, {1, 1}}));
   builder.kernel(1, {}, 1);
-  builder.kernel(1, {}, 1);      // resource 1 gives a third to each
-  builder.kernel(2, {}, 0, 1);   // and so the other two thirds of resource 0 are this one's
+  builder.kernel(1, {}, 1);     // resource 1 gives a third to each
+  builder.kernel(2, {}, 0, 1);  // and so the other two thirds of resource 0 are this one's
   const JobTimes times = timesOf(builder.job);
   EXPECT_NEAR(times.tasks[0].end, 3, kError);
   EXPECT_NEAR(times.tasks[3].end, 3, kError);
@@ -212,7 +212,8 @@ TEST(JobTimelineProperty, TimesLieBetweenTheirBounds) {
       const Activity& activity = job.activities[i];
       in_sequence += activity.latency + activity.seconds;
       EXPECT_GE(times.activities[i].end - times.activities[i].start, activity.latency + activity.seconds - kError);
-      for (const ResourceUse& use : activity.uses) work[static_cast<size_t>(use.resource)] += use.share * activity.seconds;
+      for (const ResourceUse& use : activity.uses)
+        work[static_cast<size_t>(use.resource)] += use.share * activity.seconds;
     }
     // Some resource is full, or nobody is slowed down: at each moment, work of at least one second per second is done.
     EXPECT_LE(times.seconds, in_sequence + kError);
