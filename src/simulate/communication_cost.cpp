@@ -27,7 +27,7 @@ double mostOf(std::span<const MovedBytes> moved) {
 // The collectives of a team, by kind and algorithm.
 class CollectiveMoves {
  public:
-  CollectiveMoves(const Meeting& meeting, TransportAlgorithm algorithm)
+  CollectiveMoves(const RankMeeting& meeting, TransportAlgorithm algorithm)
       : meeting_(meeting),
         request_(*meeting.parties[0].asks),
         algorithm_(algorithm),
@@ -127,14 +127,14 @@ class CollectiveMoves {
     return made;
   }
 
-  const Meeting& meeting_;
+  const RankMeeting& meeting_;
   const CommunicationRequest& request_;
   const TransportAlgorithm algorithm_;
   const size_t members_;
   const double width_;
 };
 
-bool isOverNetwork(const Meeting& meeting, const Machine& machine) {
+bool isOverNetwork(const RankMeeting& meeting, const Machine& machine) {
   const auto hostOf = [&](const MeetingParty& party) { return party.rank / machine.ranks_per_host; };
   const int64_t first = hostOf(meeting.parties[0]);
   const bool is_over =
@@ -145,7 +145,7 @@ bool isOverNetwork(const Meeting& meeting, const Machine& machine) {
   return is_over;
 }
 
-Moves transferMoves(const Meeting& meeting) {
+Moves transferMoves(const RankMeeting& meeting) {
   const CommunicationRequest& request = *meeting.parties[0].asks;
   const double bytes = static_cast<double>(request.counts[0] * sizeOf(request.dtype));
   return {1, {{bytes, 0}, {0, bytes}}};
@@ -153,7 +153,7 @@ Moves transferMoves(const Meeting& meeting) {
 
 }  // namespace
 
-CommunicationCost costOf(const Meeting& meeting, const Machine& machine, const MachineTransport& transport) {
+CommunicationCost costOf(const RankMeeting& meeting, const Machine& machine, const MachineTransport& transport) {
   const CommunicationRequest& request = *meeting.parties[0].asks;
   TK_REQUIRE(!isReducing(request.kind) || transport.algorithm == TransportAlgorithm::Ring, Unsupported,
              "simulation: {}: a transport that moves parts directly cannot reduce; take one with rings",

@@ -33,8 +33,8 @@ class Register {
     }
   }
 
-  std::vector<Meeting> take() {
-    for (Meeting& meeting : meetings_) {
+  std::vector<RankMeeting> take() {
+    for (RankMeeting& meeting : meetings_) {
       if (meeting.is_transfer) continue;
       const std::unordered_map<int64_t, size_t>& positions = positions_.at(numberOf(meeting.team));
       std::ranges::sort(meeting.parties, {}, [&](const MeetingParty& party) { return positions.at(party.rank); });
@@ -55,13 +55,13 @@ class Register {
     return found->second;
   }
 
-  Meeting& meetingOf(const Key& key) {
+  RankMeeting& meetingOf(const Key& key) {
     const auto [found, is_new] = by_key_.emplace(key, meetings_.size());
     if (is_new) meetings_.emplace_back();
     return meetings_[found->second];
   }
 
-  static void addTo(Meeting& meeting, const MeetingParty& party, const Team& team) {
+  static void addTo(RankMeeting& meeting, const MeetingParty& party, const Team& team) {
     meeting.expected = team->size();
     meeting.team = team;
     meeting.parties.push_back(party);
@@ -78,7 +78,8 @@ class Register {
   void addTransfer(size_t number, std::pair<int64_t, int64_t> way, const MeetingParty& party, const Team& team) {
     const auto [sender, receiver] = way;
     const bool sends = party.rank == sender;
-    Meeting& meeting = meetingOf({number, transfers_[{number, sends ? 1 : 0, sender, receiver}]++, sender, receiver});
+    RankMeeting& meeting =
+        meetingOf({number, transfers_[{number, sends ? 1 : 0, sender, receiver}]++, sender, receiver});
     addTo(meeting, party, team);
     meeting.expected = sender == receiver ? 1 : 2;
     meeting.is_transfer = true;
@@ -91,10 +92,10 @@ class Register {
   std::vector<std::unordered_map<int64_t, size_t>> positions_;  // by team: where each rank stands
   std::map<Key, size_t> by_key_;
   std::map<Key, int64_t> transfers_;  // of a team, by side, sender and receiver
-  std::vector<Meeting> meetings_;
+  std::vector<RankMeeting> meetings_;
 };
 
-void requireSame(const Meeting& meeting, std::span<const RankSteps> ranks) {
+void requireSame(const RankMeeting& meeting, std::span<const RankSteps> ranks) {
   const MeetingParty& first = meeting.parties[0];
   for (const MeetingParty& other : std::span(meeting.parties).subspan(1)) {
     const std::vector<int64_t>& team = *meeting.team;
@@ -112,11 +113,11 @@ void requireSame(const Meeting& meeting, std::span<const RankSteps> ranks) {
 
 }  // namespace
 
-std::vector<Meeting> findMeetings(std::span<const RankSteps> ranks) {
+std::vector<RankMeeting> findMeetings(std::span<const RankSteps> ranks) {
   Register all;
   for (size_t rank = 0; rank < ranks.size(); ++rank) all.add(static_cast<int64_t>(rank), ranks[rank]);
-  std::vector<Meeting> meetings = all.take();
-  for (const Meeting& meeting : meetings) requireSame(meeting, ranks);
+  std::vector<RankMeeting> meetings = all.take();
+  for (const RankMeeting& meeting : meetings) requireSame(meeting, ranks);
   return meetings;
 }
 

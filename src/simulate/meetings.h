@@ -20,7 +20,7 @@ struct MeetingParty {
 
 /// A collective, whose parties are in the order of the team; or a transfer: the sender comes first.
 /// A CollectivePermute is a transfer to one rank, and one from another.
-struct Meeting {
+struct RankMeeting {
   std::vector<MeetingParty> parties = {};
   std::shared_ptr<const std::vector<int64_t>> team = {};
   size_t expected = 0;  ///< how many parties it takes; where there are fewer, somebody never comes
@@ -32,6 +32,6 @@ struct Meeting {
 /// Of the ranks' steps, by rank. A team's collectives meet in the order in which each rank posts them, and so do
 /// transfers from one rank to another.
 /// Errors: HostProgram, naming two ranks and their statements, where those that meet do not mean the same.
-std::vector<Meeting> findMeetings(std::span<const RankSteps> ranks);
+std::vector<RankMeeting> findMeetings(std::span<const RankSteps> ranks);
 
 }  // namespace tokamak

@@ -41,7 +41,8 @@ class ModelDevice final : public Device {
   MemoryStatistics memoryStatistics(MemoryKind) const override { return {}; }
   void record(Event&, Stream&) override {}
   void wait(Stream&, const Event&) override {}
-  /// A ModelWork, as all works here. Of a LaunchKernel, whose arithmetic nobody counts, it has none. Errors: Bind where a size is unknown.
+  /// A ModelWork, as all works here. Of a LaunchKernel, whose arithmetic nobody counts, it has none.
+  /// Errors: Bind where a size is unknown.
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
   void copy(Stream&, void*, const void*, int64_t) override {}
   void fill(Stream&, void*, uint8_t, int64_t) override {}

@@ -79,10 +79,10 @@ RankSteps recordRank(const HostIrContainer& program, const ScalarBindings& exten
 }
 
 // Where somebody never comes nothing is known, and nothing starts.
-std::vector<CommunicationCost> costsOf(std::span<const Meeting> meetings, const Machine& machine,
+std::vector<CommunicationCost> costsOf(std::span<const RankMeeting> meetings, const Machine& machine,
                                        const MachineTransport& transport) {
   std::vector<CommunicationCost> costs;
-  for (const Meeting& meeting : meetings) {
+  for (const RankMeeting& meeting : meetings) {
     if (meeting.parties.size() == meeting.expected)
       costs.push_back(costOf(meeting, machine, transport));
     else
@@ -160,7 +160,7 @@ ProgramSimulation simulate(const HostIrContainer& program, const ScalarBindings&
   std::vector<RankSteps> ranks;
   for (int64_t rank = 0; rank < options.ranks; ++rank)
     ranks.push_back(recordRank(program, extents, machine, options, rank));
-  const std::vector<Meeting> meetings = findMeetings(ranks);
+  const std::vector<RankMeeting> meetings = findMeetings(ranks);
   const std::vector<CommunicationCost> costs = costsOf(meetings, machine, transport);
   std::vector<size_t> classes(ranks.size());
   std::iota(classes.begin(), classes.end(), size_t{0});

@@ -56,7 +56,7 @@ size_t countOf(const std::vector<uint64_t>& colours, std::vector<size_t>& classe
 
 }  // namespace
 
-std::vector<size_t> rankClasses(std::span<const RankSteps> ranks, std::span<const Meeting> meetings,
+std::vector<size_t> rankClasses(std::span<const RankSteps> ranks, std::span<const RankMeeting> meetings,
                                 std::span<const CommunicationCost> costs) {
   std::vector<uint64_t> colours;
   for (const RankSteps& steps : ranks) colours.push_back(colourOf(steps));

@@ -106,7 +106,7 @@ class Builder {
 
   // A party as its class sees it, by number: class, task, communication of the task, and whether it is the sender of a
   // transfer. (A CollectivePermute is in two meetings by the same request.)
-  size_t sideOf(const Meeting& meeting, size_t party) const {
+  size_t sideOf(const RankMeeting& meeting, size_t party) const {
     const MeetingParty& of = meeting.parties[party];
     const size_t rank_class = parts_.classes[static_cast<size_t>(of.rank)];
     const bool sends = meeting.is_transfer && of.rank == meeting.sender;
@@ -123,7 +123,7 @@ class Builder {
   void addCommunications() {
     joined_.resize(sides_);
     std::iota(joined_.begin(), joined_.end(), size_t{0});
-    for (const Meeting& meeting : parts_.meetings)
+    for (const RankMeeting& meeting : parts_.meetings)
       for (size_t i = 1; i < meeting.parties.size(); ++i)
         joined_[rootOf(sideOf(meeting, i))] = rootOf(sideOf(meeting, 0));
     activity_of_.assign(sides_, -1);
@@ -136,7 +136,7 @@ class Builder {
     }
   }
 
-  void addMeeting(const Meeting& meeting, const CommunicationCost& cost) {
+  void addMeeting(const RankMeeting& meeting, const CommunicationCost& cost) {
     int32_t& activity = activity_of_[rootOf(sideOf(meeting, 0))];
     if (activity < 0) {
       activity = static_cast<int32_t>(made_.job.activities.size());

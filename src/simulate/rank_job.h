@@ -30,7 +30,7 @@ inline constexpr size_t kRankResources = 7;
 struct RankJobParts {
   std::span<const RankSteps> ranks;
   std::span<const size_t> classes;  ///< per rank (rankClasses()); each rank's own: all are simulated
-  std::span<const Meeting> meetings;
+  std::span<const RankMeeting> meetings;
   std::span<const CommunicationCost> costs;
   const Machine& machine;
   const MachineTransport& transport;

@@ -128,7 +128,7 @@ Machine machineOf(const Members& members) {
   return machine;
 }
 
-Json jsonOf(const MachineLink& link) { return {{"latency", link.latency}, {"bandwidth", link.bandwidth}}; }
+Json linkJson(const MachineLink& link) { return {{"latency", link.latency}, {"bandwidth", link.bandwidth}}; }
 
 }  // namespace
 
@@ -153,10 +153,10 @@ std::string machineText(const Machine& machine, const std::string& source) {
                {"kernel_latency", machine.kernel_latency},
                {"host_launch", machine.host_launch},
                {"host_event", machine.host_event},
-               {"host_link", jsonOf(machine.host_link)},
+               {"host_link", linkJson(machine.host_link)},
                {"transports", Json::object()}};
   for (const auto& [type, rate] : machine.product_rates) json["product_rates"][std::string(dataTypeName(type))] = rate;
-  if (machine.network) json["network"] = jsonOf(*machine.network);
+  if (machine.network) json["network"] = linkJson(*machine.network);
   for (const auto& [name, transport] : machine.transports) {
     Json fractions = Json::object();
     for (const auto& [members, fraction] : transport.bandwidth_fractions) fractions[std::to_string(members)] = fraction;

@@ -144,20 +144,21 @@ MachineLink measureLink(std::span<const std::unique_ptr<Communicator>> ranks) {
   return {.latency = small, .bandwidth = 1 / per_byte};
 }
 
-Machine measure(int64_t ranks) {
+Machine measuredMachine(int64_t ranks) {
   std::vector<std::shared_ptr<Device>> devices;
   for (int64_t rank = 0; rank < ranks; ++rank) devices.push_back(openCpuDevice({.threads = 1}));
   const std::vector<std::unique_ptr<Communicator>> communicators = makeLocalCommunicators(devices);
   Device& device = *devices[0];
   const double launch = launchSeconds(device);
+  const MachineLink link = measureLink(communicators);
   return {.name = fmt::format("{} threads of this process", ranks),
           .ranks_per_host = ranks,
           .memory_bandwidth = copyBandwidth(device),
           .function_rate = functionRate(device),
           .product_rates = {{DataType::F32, productRate(device)}},
           .kernel_latency = launch,
-          .host_link = measureLink(communicators),
-          .transports = {{"local", MachineTransport{}}}};
+          .host_link = {.latency = 0, .bandwidth = link.bandwidth},
+          .transports = {{"local", MachineTransport{.latency = link.latency}}}};  // all meet once, however many
 }
 
 }  // namespace
@@ -171,7 +172,7 @@ int measureLinksCommand(const MeasureLinksOptions& options) {
       "none; write the machine file by hand, as examples/machines/h200.json");
   TK_REQUIRE(options.ranks >= 2, Usage, "--ranks {}: a link is between two ranks; it must be at least 2",
              options.ranks);
-  const Machine machine = measure(options.ranks);
+  const Machine machine = measuredMachine(options.ranks);
   requireLegal(machine);
   writeText("--output", options.output,
             machineText(machine,

@@ -62,7 +62,7 @@ std::optional<Sweep> readSweep(const SimulateOptions& options) {
   return sweep;
 }
 
-std::string transportOf(const SimulateOptions& options, const Machine& machine) {
+std::string chosenTransport(const SimulateOptions& options, const Machine& machine) {
   if (!options.transport.empty()) return options.transport;
   std::vector<std::string> names;
   for (const auto& [name, transport] : machine.transports) names.push_back(name);
@@ -71,13 +71,13 @@ std::string transportOf(const SimulateOptions& options, const Machine& machine) 
   return names[0];
 }
 
-class Command {
+class Simulator {
  public:
-  explicit Command(const SimulateOptions& options)
+  explicit Simulator(const SimulateOptions& options)
       : options_(options), machine_(readMachine(options.machine)), file_(readProgram(options.file)) {
     lowering_.grouping = groupingNamed(options.grouping);
     simulation_ = {.ranks = options.ranks,
-                   .transport = transportOf(options, machine_),
+                   .transport = chosenTransport(options, machine_),
                    .number_of_streams = options.streams,
                    .segments = segmentModeOf(options.grouping),
                    .most_iterations = options.most_iterations,
@@ -191,7 +191,7 @@ class Command {
 }  // namespace
 
 int simulateCommand(const SimulateOptions& options) {
-  Command(options).run();
+  Simulator(options).run();
   return 0;
 }
 

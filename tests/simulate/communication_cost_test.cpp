@@ -29,7 +29,7 @@ MachineTransport transportOf(TransportAlgorithm algorithm) {
 // A communication that all ranks of a team ask for.
 struct Asked {
   std::vector<CommunicationRequest> requests;
-  Meeting meeting;
+  RankMeeting meeting;
 
   Asked(const CommunicationRequest& request, int64_t ranks, int64_t first = 0)
       : requests(static_cast<size_t>(ranks), request) {

@@ -237,9 +237,9 @@ struct Told final : TraceObserver {
 TEST(Simulate, TheTimelineIsToldAsOfARun) {
   Told told;
   traceSimulation(simulated(gatherBehindKernel(2), optionsFor(2)), told);
-  EXPECT_THAT(told.all,
-              ElementsAre("1: is 2 ranks as rank 0: caller", "2: is 2 ranks as rank 0: communication 1",
-                          "1: T1 = neg(T0) 0-5000", "2: T2 = Communication(T1) 5000-30000", "1: from 5000", "2: to 5000"));
+  EXPECT_THAT(told.all, ElementsAre("1: is 2 ranks as rank 0: caller", "2: is 2 ranks as rank 0: communication 1",
+                                    "1: T1 = neg(T0) 0-5000", "2: T2 = Communication(T1) 5000-30000", "1: from 5000",
+                                    "2: to 5000"));
 }
 
 TEST(Simulate, ThereIsOneRankAtLeastAndAThousandAtMost) {
