@@ -9,7 +9,7 @@ def names(pattern, *arguments):
     return re.findall(pattern, text, re.MULTILINE)
 
 
-commands = names(r"^  ([a-z]+)  ")
+commands = names(r"^  ([a-z][a-z-]*)  ")
 count, missing = 0, 0
 for file in sys.argv[2:]:
     text = open(file).read()
