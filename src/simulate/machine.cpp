@@ -55,6 +55,10 @@ void requireLegal(const Machine& machine) {
     requirePositive(machine, "the bandwidth of the network", machine.network->bandwidth);
     requireLatency(machine, "the latency of the network", machine.network->latency);
   }
+  if (machine.host_memory) {
+    requirePositive(machine, "the bandwidth to the host's memory", machine.host_memory->bandwidth);
+    requireLatency(machine, "the latency of the host's memory", machine.host_memory->latency);
+  }
   for (const auto& [name, transport] : machine.transports) requireLegal(machine, name, transport);
 }
 

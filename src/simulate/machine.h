@@ -49,6 +49,8 @@ struct Machine {
   double host_event = 0;                     ///< seconds of the host per record or wait
   MachineLink host_link;                     ///< to ranks of the same host
   std::optional<MachineLink> network = {};   ///< to those of others; none: there is one host
+  /// To and from pinned and pageable memory of the host; none: that counts as the device's.
+  std::optional<MachineLink> host_memory = {};
   std::map<std::string, MachineTransport> transports;  ///< by name: "nccl", "copy", "local"
 };
 

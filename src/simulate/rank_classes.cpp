@@ -34,7 +34,12 @@ class Colour {
 uint64_t colourOf(const RankSteps& steps) {
   Colour colour;
   for (const RankTask& task : steps.tasks) {
-    colour.add(int64_t{task.stream}).add(task.issued).add(task.bytes).add(static_cast<uint64_t>(task.after.size()));
+    colour.add(int64_t{task.stream})
+        .add(task.issued)
+        .add(task.bytes)
+        .add(task.from_host)
+        .add(task.to_host)
+        .add(static_cast<uint64_t>(task.after.size()));
     for (const int32_t earlier : task.after) colour.add(int64_t{earlier});
     if (task.work == nullptr) continue;
     colour.add(task.work->products).add(static_cast<uint64_t>(task.work->product_type)).add(task.work->functions);

@@ -93,11 +93,22 @@ class Builder {
 
   int32_t addKernel(size_t rank_class, const RankTask& task) {
     const double arithmetic = arithmeticSeconds(task);
-    const double memory = task.bytes / parts_.machine.memory_bandwidth;
-    Activity kernel{.latency = parts_.machine.kernel_latency, .seconds = std::max(arithmetic, memory)};
+    const Machine& machine = parts_.machine;
+    const double host_rate = machine.host_memory ? machine.host_memory->bandwidth : machine.memory_bandwidth;
+    const double in = task.from_host / host_rate;
+    const double out = task.to_host / host_rate;
+    const double memory = task.bytes / machine.memory_bandwidth;
+    Activity kernel{.latency = machine.kernel_latency, .seconds = std::max({arithmetic, memory, in, out})};
+    if (machine.host_memory && in + out > 0) kernel.latency += machine.host_memory->latency;
     if (kernel.seconds > 0) {
-      addUse(kernel.uses, resourceOf(rank_class, RankResource::Multiprocessors), arithmetic / kernel.seconds);
-      addUse(kernel.uses, resourceOf(rank_class, RankResource::Memory), memory / kernel.seconds);
+      const auto use = [&](RankResource kind, double share) {
+        addUse(kernel.uses, resourceOf(rank_class, kind), share);
+      };
+      use(RankResource::Multiprocessors, arithmetic / kernel.seconds);
+      use(RankResource::Memory, memory / kernel.seconds);
+      use(RankResource::HostIn, in / kernel.seconds);
+      use(RankResource::HostOut, out / kernel.seconds);
+      if (in + out > 0 && arithmetic == 0) use(RankResource::CopyEngines, 1);
     }
     made_.job.activities.push_back(std::move(kernel));
     made_.is_communication.push_back(false);

@@ -22,9 +22,11 @@ enum class RankResource : uint8_t {
   LinkIn,
   NetworkOut,  ///< to and from those of other hosts
   NetworkIn,
+  HostIn,  ///< from the host's memory
+  HostOut,
   CopyEngines,
 };
-inline constexpr size_t kRankResources = 7;
+inline constexpr size_t kRankResources = 9;
 
 /// The ranks, their classes, and what they do.
 struct RankJobParts {
@@ -46,6 +48,7 @@ struct RankJob {
 
 /// Resource `kind` of class c is number c * kRankResources + kind; the job's tracks are c * (most streams) + stream.
 /// A kernel takes its arithmetic, or its bytes by the memory's bandwidth, whichever is longer, after a latency.
+/// Where it has bytes in the host's memory, these take that link; what computes nothing is a copy, by an engine.
 /// Errors: Usage for products of a type that the machine has no rate for.
 RankJob rankJob(const RankJobParts& parts);
 

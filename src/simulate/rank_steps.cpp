@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/memory_kind.h"
+
 namespace tokamak {
 
 namespace {
@@ -24,7 +26,7 @@ void join(Frontier& into, const Frontier& other) {
   into = std::move(both);
 }
 
-RankTask taskOf(const Step& step) {
+RankTask taskOf(const Step& step, const StepList& list) {
   RankTask task{.stream = step.stream};
   if (step.kind == StepKind::Fill) {
     task.bytes = bytesOf(step.accesses[0]);
@@ -34,6 +36,12 @@ RankTask taskOf(const Step& step) {
   task.text = step.text;
   task.work = std::static_pointer_cast<const ModelWork>(step.work);
   task.bytes = static_cast<double>(task.work->operandBytes());
+  if (task.isCommunication()) return task;
+  for (const Access& access : step.accesses) {
+    if (list.buffers[static_cast<size_t>(access.buffer)].kind == MemoryKind::Device) continue;
+    (access.is_write ? task.to_host : task.from_host) += bytesOf(access);
+    task.bytes = std::max(task.bytes - bytesOf(access), 0.0);
+  }
   return task;
 }
 
@@ -65,12 +73,13 @@ RankSteps rankSteps(const Plan& plan, const Machine& machine) {
       continue;
     }
     issued += machine.host_launch;
-    RankTask task = taskOf(step);
+    RankTask task = taskOf(step, list);
     task.issued = issued;
     task.after = std::exchange(frontier, {static_cast<int32_t>(made.tasks.size())});
     made.tasks.push_back(std::move(task));
   }
-  for (const StepBuffer& buffer : list.buffers) made.peak_bytes += buffer.bytes;
+  for (const StepBuffer& buffer : list.buffers)
+    if (buffer.kind == MemoryKind::Device) made.peak_bytes += buffer.bytes;
   return made;
 }
 

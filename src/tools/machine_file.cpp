@@ -107,7 +107,7 @@ DataType typeNamed(const Members& members, const std::string& name) {
 Machine machineOf(const Members& members) {
   members.requireOnly({"name", "ranks_per_host", "multiprocessors", "copy_engines", "memory_bandwidth", "function_rate",
                        "product_rates", "kernel_latency", "host_launch", "host_event", "host_link", "network",
-                       "transports"});
+                       "host_memory", "transports"});
   Machine machine{.name = members.text("name"),
                   .ranks_per_host = members.integer("ranks_per_host"),
                   .multiprocessors = members.integer("multiprocessors"),
@@ -123,6 +123,7 @@ Machine machineOf(const Members& members) {
   const Members rates = members.object("product_rates");
   for (const std::string& type : rates.names()) machine.product_rates[typeNamed(rates, type)] = rates.number(type);
   if (members.has("network")) machine.network = linkOf(members.object("network"));
+  if (members.has("host_memory")) machine.host_memory = linkOf(members.object("host_memory"));
   const Members transports = members.object("transports");
   for (const std::string& name : transports.names()) machine.transports[name] = transportOf(transports.object(name));
   return machine;
@@ -157,6 +158,7 @@ std::string machineText(const Machine& machine, const std::string& source) {
                {"transports", Json::object()}};
   for (const auto& [type, rate] : machine.product_rates) json["product_rates"][std::string(dataTypeName(type))] = rate;
   if (machine.network) json["network"] = linkJson(*machine.network);
+  if (machine.host_memory) json["host_memory"] = linkJson(*machine.host_memory);
   for (const auto& [name, transport] : machine.transports) {
     Json fractions = Json::object();
     for (const auto& [members, fraction] : transport.bandwidth_fractions) fractions[std::to_string(members)] = fraction;

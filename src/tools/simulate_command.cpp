@@ -34,6 +34,8 @@ constexpr std::pair<RankResource, const char*> kResources[] = {
     {RankResource::LinkIn, "link in"},
     {RankResource::NetworkOut, "network out"},
     {RankResource::NetworkIn, "network in"},
+    {RankResource::HostIn, "host in"},
+    {RankResource::HostOut, "host out"},
     {RankResource::CopyEngines, "copy engines"},
 };
 

@@ -31,6 +31,8 @@ TEST(Machine, RatesArePositive) {
               HasSubstr("the rate of products is -1"));
   EXPECT_THAT(machineRefusal([](Machine& machine) { machine.network = MachineLink{}; }),
               HasSubstr("the bandwidth of the network is 0"));
+  EXPECT_THAT(machineRefusal([](Machine& machine) { machine.host_memory = MachineLink{}; }),
+              HasSubstr("the bandwidth to the host's memory is 0"));
 }
 
 TEST(Machine, LatenciesAreNotNegative) {

@@ -107,6 +107,23 @@ TEST(Simulate, AnAllgatherBehindAKernelTakesBoth) {
   }
 }
 
+// One copy in, and one out, behind it on the same stream.
+TEST(Simulate, CopiesToAndFromTheHostTakeItsLink) {
+  const auto fusion = fusionFrom(
+      "fusion f(T0: f32[1000] in pinned, T1: f32[1000] in device) -> T2, T3 {"
+      " T2: f32[1000] in device = set(T0) T3: f32[1000] in pinned = set(T1) }");
+  const auto program = lowerToHostProgram(*fusion, {.grouping = Grouping::Single});
+  Machine machine = testMachine();
+  machine.kernel_latency = 0;
+  const double as_device = simulate(*program, {}, machine, {.transport = "ring"}).seconds;
+  EXPECT_NEAR(as_device, 2 * 4000 / 1e9, 1e-12);
+  machine.host_memory = MachineLink{.latency = 3e-6, .bandwidth = 1e8};
+  const ProgramSimulation simulation = simulate(*program, {}, machine, {.transport = "ring"});
+  EXPECT_NEAR(simulation.seconds, 2 * (3e-6 + 4000 / 1e8), 1e-12);
+  EXPECT_EQ(simulation.classes[0].peak_bytes, 8000);
+  EXPECT_NEAR(simulation.classes[0].busy[static_cast<size_t>(RankResource::HostIn)], 40 / 86.0, 1e-9);
+}
+
 // The host gives the steps to the streams one after the other.
 TEST(Simulate, TheHostIssuesStepByStep) {
   const auto fusion = fusionFrom("fusion f(T0: f32[1000]) -> T1 { T1 = neg(T0) }");
