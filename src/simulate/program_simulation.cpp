@@ -109,16 +109,19 @@ void requireNobodyStuck(const RankJob& made, const JobTimes& times, std::span<co
       text);
 }
 
-// The job where communications (or all else) take no time.
-double secondsWithout(const RankJob& made, bool communications) {
+enum class Alone : uint8_t { Compute, Communication };
+
+// The job where all that is not of this kind takes no time.
+double secondsOf(const RankJob& made, Alone kind) {
   Job job = made.job;
   for (size_t i = 0; i < job.activities.size(); ++i) {
-    if (made.is_communication[i] == communications)
+    if (made.is_communication[i] == (kind == Alone::Compute))
       job.activities[i] = {.latency = 0, .seconds = 0, .uses = {}, .parties = job.activities[i].parties};
   }
-  for (JobTask& task : job.tasks) task.issued = 0;
-  if (communications)
-    for (JobTask& task : job.tasks) task.holds = {};
+  for (JobTask& task : job.tasks) {
+    task.issued = 0;
+    if (kind == Alone::Compute) task.holds = {};
+  }
   return timesOf(job).seconds;
 }
 
@@ -170,8 +173,8 @@ ProgramSimulation simulate(const HostIrContainer& program, const ScalarBindings&
   const JobTimes times = timesOf(made.job);
   requireNobodyStuck(made, times, ranks);
   ProgramSimulation result{.seconds = times.seconds,
-                           .compute_seconds = secondsWithout(made, true),
-                           .communication_seconds = secondsWithout(made, false),
+                           .compute_seconds = secondsOf(made, Alone::Compute),
+                           .communication_seconds = secondsOf(made, Alone::Communication),
                            .classes = {}};
   for (size_t i = 0; i < made.representatives.size(); ++i) result.classes.push_back(classOf(i, parts, made, times));
   return result;
