@@ -65,7 +65,7 @@ def allocate(name: str) -> str:
 
 def gathered(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
     """A loop over chunks on streams, each with an all-gather and a product; one chunk: no loop."""
-    m, k, n = (str(size) for size in sizes)
+    k, n = str(sizes[1]), str(sizes[2])
     rows, mesh = str(sizes[0] // (ranks * chunks)), " ".join(map(str, range(ranks)))
     d = str(ranks)
     weights = tensor(1, [n, k], mesh)
@@ -151,10 +151,9 @@ class Simulator:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}: {done.stderr}")
-        return json.loads(done.stdout)["us"]
+        return float(json.loads(done.stdout)["us"])
 
     def all_forms(self, case: Case) -> dict[str, float]:
-        m, k, n = case.sizes
         pipelines = [self.predicted(case, gathered(case.ranks, case.sizes, c), "nccl", c) for c in (2, 4, 8, 16)]
         return {
             SEQUENCE: self.predicted(case, gathered(case.ranks, case.sizes, 1), "nccl", 1),
