@@ -91,7 +91,7 @@ std::vector<CommunicationCost> costsOf(std::span<const RankMeeting> meetings, co
   return costs;
 }
 
-void requireNobodyStuck(const RankJob& made, const JobTimes& times, std::span<const RankSteps> ranks) {
+void requireNobodyStuck(const SimulatedJob& made, const JobTimes& times, std::span<const RankSteps> ranks) {
   constexpr size_t kMost = 4;
   std::string text;
   for (const int32_t stuck : std::span(times.stuck).first(std::min(kMost, times.stuck.size()))) {
@@ -112,7 +112,7 @@ void requireNobodyStuck(const RankJob& made, const JobTimes& times, std::span<co
 enum class Alone : uint8_t { Compute, Communication };
 
 // The job where all that is not of this kind takes no time.
-double secondsOf(const RankJob& made, Alone kind) {
+double secondsOf(const SimulatedJob& made, Alone kind) {
   Job job = made.job;
   for (size_t i = 0; i < job.activities.size(); ++i) {
     if (made.is_communication[i] == (kind == Alone::Compute))
@@ -125,7 +125,7 @@ double secondsOf(const RankJob& made, Alone kind) {
   return timesOf(job).seconds;
 }
 
-SimulatedClass classOf(size_t number, const RankJobParts& parts, const RankJob& made, const JobTimes& times) {
+SimulatedClass classOf(size_t number, const RankJobParts& parts, const SimulatedJob& made, const JobTimes& times) {
   SimulatedClass result;
   for (size_t rank = 0; rank < parts.ranks.size(); ++rank)
     if (parts.classes[rank] == number) result.ranks.push_back(static_cast<int64_t>(rank));
@@ -169,7 +169,7 @@ ProgramSimulation simulate(const HostIrContainer& program, const ScalarBindings&
   std::iota(classes.begin(), classes.end(), size_t{0});
   if (options.simulated == SimulatedRanks::Classes) classes = rankClasses(ranks, meetings, costs);
   const RankJobParts parts = {ranks, classes, meetings, costs, machine, transport};
-  const RankJob made = rankJob(parts);
+  const SimulatedJob made = rankJob(parts);
   const JobTimes times = timesOf(made.job);
   requireNobodyStuck(made, times, ranks);
   ProgramSimulation result{.seconds = times.seconds,

@@ -15,7 +15,7 @@
 #include "host/ir/segment_mode.h"
 #include "simulate/job_timeline.h"
 #include "simulate/machine.h"
-#include "simulate/rank_job.h"
+#include "simulate/simulated_job.h"
 
 namespace tokamak {
 

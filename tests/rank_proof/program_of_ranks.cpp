@@ -66,6 +66,25 @@ class ProgramOfRanks {
     return made;
   }
 
+  std::string allocated(std::string made, int64_t size) {
+    text_ +=
+        fmt::format("  {} = ALLOCATE(buffer={}, mem_type=global, size={}, zero_init=false, resets_to_zero=false)\n",
+                    made, made, size);
+    return made;
+  }
+
+  // Each rank has a term; of a mesh of one dimension.
+  std::string terms() {
+    const std::string d = std::to_string(d_);
+    const std::string parts = allocated(tensor("ideviceIdx.x@{" + d + "}, iS@{4}"), 4 * d_);
+    const std::string sum = allocated(tensor("rS@{" + d + "}, iS@{4}") + " (Partial{sum DIDx})", 4);
+    text_ += fmt::format(
+        "  {}\n     = Set( {}, cache_op=Streaming )\n  {}\n     = reduction( {}, op = add, initial value = float(0), "
+        "allreduce = false )\n",
+        parts, filled(), sum, parts);
+    return sum;
+  }
+
   // "iS7" of a tensor's first axis.
   std::string firstAxis(const std::string& of) const {
     const size_t start = of.find('[') + 1;
@@ -101,12 +120,12 @@ class ProgramOfRanks {
   }
 
   void collective() {
-    const std::string in = filled();
-    const std::string out = filled();
-    const bool has_root = draw(0, 1) == 0;
+    const bool has_root = mesh_ != ranks_ || draw(0, 1) == 0;
+    const std::string in = has_root ? filled() : terms();
+    const std::string out = has_root ? filled() : allocated(tensor("iS@{4}"), 4);
     text_ += fmt::format("  Communication {} (type={}, team=({}), {}input={}, output={}, backend=Local)\n",
                          next_number_, has_root ? "Broadcast" : "Allreduce", row_, has_root ? "root=1, " : "", in, out);
-    if (isWrong()) use(select(out, further(draw(0, 2))));
+    if (isWrong()) use(has_root ? select(out, further(draw(0, 2))) : out);
     text_ += fmt::format("  Wait Communication {}\n", next_number_++);
   }
 
@@ -155,7 +174,7 @@ class ProgramOfRanks {
     const int64_t rank = draw(0, d_ - 1);
     const std::string condition = isWrong() ? fmt::format("rank > {}", rank) : "rank >= 0";
     text_ += fmt::format(
-        "  IF ( {} ):\n    Communication {} (type=Allreduce, team=({}), input={}, output={}, "
+        "  IF ( {} ):\n    Communication {} (type=Broadcast, team=({}), root=0, input={}, output={}, "
         "backend=Local)\n    Wait Communication {}\n",
         condition, next_number_, ranks_, in, out, next_number_);
     ++next_number_;

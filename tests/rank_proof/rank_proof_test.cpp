@@ -135,13 +135,16 @@ std::string onTwoDimensions(int64_t rows, int64_t columns) {
     ranks += "}";
   }
   const std::string mesh = fmt::format(" (DeviceMesh{{{}}})", ranks);
-  const std::string t0 = "T0_g_float[iS0{4}]" + mesh;
+  const std::string parts = fmt::format("T3_g_float[ideviceIdx.x3{{{}}}, iS4{{4}}]", columns) + mesh;
+  const std::string t0 = fmt::format("T0_g_float[rS5{{{}}}, iS0{{4}}]", columns) + mesh + " (Partial{sum DIDx})";
   const std::string t1 = "T1_g_float[iS1{4}]" + mesh;
   const std::string t2 = "T2_g_float[iS2{4}]" + mesh;
   std::string team;
   for (int64_t column = 0; column < columns; ++column) team += fmt::format("{}{}", column == 0 ? "" : " ", column);
-  std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", t0, t2);
-  text += allocate(t1, 4) + allocate(t2, 4);
+  std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", parts, t2);
+  text += allocate(t0, 4) + allocate(t1, 4) + allocate(t2, 4);
+  text +=
+      fmt::format("  {}\n     = reduction( {}, op = add, initial value = float(0), allreduce = false )\n", t0, parts);
   text +=
       fmt::format("  Communication 0 (type=Allreduce, team=({}), input={}, output={}, backend=Local)\n", team, t0, t1);
   text += "  Wait Communication 0\n";
@@ -332,17 +335,23 @@ std::string twoWays(const std::string& mine, const std::string& theirs) {
   const std::string a = tensor("T0", "iS0{4}", 2);
   const std::string b = tensor("T1", "iS1{4}", 2);
   const std::string c = tensor("T2", "iS2{4}", 2);
+  const std::string parts = tensor("T8", "ideviceIdx.x30{2}, iS31{4}", 2);
+  const std::string terms = tensor("T9", "rS32{2}, iS33{4}", 2) + " (Partial{sum DIDx})";
   const auto filled = [&](std::string text) {
-    for (const auto& [name, full] : {std::pair("@T0", a), std::pair("@T1", b), std::pair("@T2", c)})
+    for (const auto& [name, full] : {std::pair("@T0", a), std::pair("@T1", b), std::pair("@T2", c),
+                                     std::pair("@T8", parts), std::pair("@T9", terms)})
       for (size_t at = text.find(name); at != std::string::npos; at = text.find(name)) text.replace(at, 3, full);
     return text;
   };
-  return fmt::format("%HostIrContainer {{ ({}) -> ({}, {}) :\n", a, b, c) + allocate(b, 4) + allocate(c, 4) +
-         filled("  @T1\n     = -@T0;\n  @T2\n     = -@T0;\n  IF ( rank == 0 ):\n") + filled(mine) + "  ELSE:\n" +
-         filled(theirs) + "} // %HostIrContainer\n";
+  return fmt::format("%HostIrContainer {{ ({}, {}) -> ({}, {}) :\n", a, parts, b, c) + allocate(b, 4) + allocate(c, 4) +
+         allocate(terms, 4) +
+         filled(
+             "  @T1\n     = -@T0;\n  @T2\n     = -@T0;\n  @T9\n     = reduction( @T8, op = add, initial value = "
+             "float(0), allreduce = false )\n  IF ( rank == 0 ):\n") +
+         filled(mine) + "  ELSE:\n" + filled(theirs) + "} // %HostIrContainer\n";
 }
 
-const std::string kSum = "    Communication 0 (type=Allreduce, team=(0 1), input=@T0, output=@T1, backend=Local)\n";
+const std::string kSum = "    Communication 0 (type=Allreduce, team=(0 1), input=@T9, output=@T1, backend=Local)\n";
 const std::string kCast =
     "    Communication 1 (type=Broadcast, team=(0 1), root=0, input=@T0, output=@T2, backend=Local)\n";
 const std::string kWaits = "    Wait Communication 0\n    Wait Communication 1\n";

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "simulate/job_timeline.h"
-#include "simulate/rank_job.h"
+#include "simulate/simulated_job.h"
 
 namespace tokamak {
 namespace {
@@ -102,7 +102,7 @@ class RandomRanks {
 
 struct Simulated {
   std::vector<size_t> classes;
-  RankJob made;
+  SimulatedJob made;
   JobTimes times;
 };
 

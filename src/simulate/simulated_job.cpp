@@ -1,4 +1,4 @@
-#include "simulate/rank_job.h"
+#include "simulate/simulated_job.h"
 
 #include <algorithm>
 #include <map>
@@ -29,7 +29,7 @@ class Builder {
  public:
   explicit Builder(const RankJobParts& parts) : parts_(parts) {}
 
-  RankJob build() {
+  SimulatedJob build() {
     for (size_t rank = 0; rank < parts_.ranks.size(); ++rank)
       if (parts_.classes[rank] == made_.representatives.size()) made_.representatives.push_back(rank);
     const size_t classes = made_.representatives.size();
@@ -185,7 +185,7 @@ class Builder {
   }
 
   const RankJobParts& parts_;
-  RankJob made_;
+  SimulatedJob made_;
   size_t sides_ = 0;
   std::vector<std::vector<size_t>> first_side_;   // by class and task
   std::vector<size_t> joined_;                    // sides of one activity (union-find)
@@ -196,6 +196,6 @@ class Builder {
 
 }  // namespace
 
-RankJob rankJob(const RankJobParts& parts) { return Builder(parts).build(); }
+SimulatedJob rankJob(const RankJobParts& parts) { return Builder(parts).build(); }
 
 }  // namespace tokamak

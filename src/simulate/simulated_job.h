@@ -1,4 +1,4 @@
-// RankJob: the job of a timeline, made of the steps of ranks and of their meetings: what each of them takes of which
+// SimulatedJob: the job of a timeline, made of the steps of ranks and of their meetings, with what each takes of which
 // rank.
 #pragma once
 
@@ -39,7 +39,7 @@ struct RankJobParts {
 };
 
 /// A job with one rank of each class.
-struct RankJob {
+struct SimulatedJob {
   Job job;
   std::vector<size_t> representatives;  ///< per class: its first rank
   std::vector<size_t> first_task;       ///< per class: of the job's tasks, which are in the rank's order; and the end
@@ -50,6 +50,6 @@ struct RankJob {
 /// A kernel takes its arithmetic, or its bytes by the memory's bandwidth, whichever is longer, after a latency.
 /// Where it has bytes in the host's memory, these take that link; what computes nothing is a copy, by an engine.
 /// Errors: Usage for products of a type that the machine has no rate for.
-RankJob rankJob(const RankJobParts& parts);
+SimulatedJob rankJob(const RankJobParts& parts);
 
 }  // namespace tokamak
