@@ -8,6 +8,7 @@
 
 #include "base/require.h"
 #include "compile/rank_proof.h"
+#include "schedule/sharding.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
 #include "tools/program_file.h"
@@ -40,15 +41,18 @@ void requireProved(const RankProof& proof, int64_t ranks) {
 int checkCommand(const CheckCommandOptions& options) {
   TK_REQUIRE(options.streams > 0, Usage, "--streams {}: it must be at least 1", options.streams);
   ProgramFile file = readProgram(options.file);
-  TK_REQUIRE(file.host_program != nullptr, Usage,
-             "check: {} holds a fusion, and host programs are proved; write one with tokamak run --dump host_ir",
+  TK_REQUIRE(file.host_program != nullptr || hasShardings(*file.fusion), Usage,
+             "check: the fusion of {} has no mesh, so that no ranks have parts of it; give its tensors meshes "
+             "(docs/devices.md)",
              options.file);
   try {
+    const std::unique_ptr<HostIrContainer> program =
+        file.host_program != nullptr ? std::move(file.host_program) : lowerToRanks(*file.fusion, {});
     const RankProofOptions proof_options = {
         .ranks = options.ranks,
         .by = options.each_rank ? RankProofOptions::By::EachRank : RankProofOptions::By::Classes,
         .recording = {.number_of_streams = options.streams, .most_iterations = options.most_iterations}};
-    const RankProof proof = proveRanks(*file.host_program, bindingsOf(*file.host_program, options), proof_options);
+    const RankProof proof = proveRanks(*program, bindingsOf(*program, options), proof_options);
     requireProved(proof, options.ranks);
     fmt::print("proved for {} ranks: no races, {} communications belong together, no rank waits in a circle\n",
                options.ranks, proof.communications);

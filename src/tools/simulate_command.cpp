@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/trace.h"
 #include "compile/lower_fusion.h"
+#include "schedule/sharding.h"
 #include "simulate/program_simulation.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
@@ -84,7 +85,8 @@ class Simulator {
                    .segments = segmentModeOf(options.grouping),
                    .most_iterations = options.most_iterations,
                    .simulated = options.all_ranks ? SimulatedRanks::All : SimulatedRanks::Classes};
-    if (file_.host_program != nullptr)
+    is_over_ranks_ = file_.host_program != nullptr || hasShardings(*file_.fusion);
+    if (is_over_ranks_)
       simulation_.finish = [this](HostIrContainer& local) { finishHostProgram(local, lowering_); };
   }
 
@@ -104,7 +106,9 @@ class Simulator {
  private:
   ProgramSimulation simulated(const std::vector<std::string>& sizes) {
     if (program_ == nullptr)
-      program_ = file_.fusion != nullptr ? lowerToHostProgram(*file_.fusion, lowering_) : std::move(file_.host_program);
+      program_ = file_.host_program != nullptr ? std::move(file_.host_program)
+                 : is_over_ranks_              ? lowerToRanks(*file_.fusion, lowering_)
+                                               : lowerToHostProgram(*file_.fusion, lowering_);
     const ScalarBindings extents = givenExtents(*program_, sizes);
     return withOwnSizeErrors(file_, extents, [&] { return simulate(*program_, extents, machine_, simulation_); });
   }
@@ -185,6 +189,7 @@ class Simulator {
   const SimulateOptions& options_;
   Machine machine_;
   ProgramFile file_;
+  bool is_over_ranks_ = false;  // what it is lowered to: a rank runs its part of it
   HostLoweringOptions lowering_;
   SimulationOptions simulation_;
   std::unique_ptr<HostIrContainer> program_;
