@@ -138,6 +138,7 @@ std::vector<TransportCase> transportCases() {
   std::vector<TransportCase> cases = mpiTransportCases();
   if (isUnderMpirun()) return cases;
   std::ranges::copy(localTransportCases(), std::back_inserter(cases));
+  std::ranges::copy(ncclTransportCases(), std::back_inserter(cases));
   return cases;
 }
 

@@ -34,6 +34,7 @@ struct TransportCase {
 std::vector<TransportCase> transportCases();
 std::vector<TransportCase> localTransportCases();
 std::vector<TransportCase> mpiTransportCases();
+std::vector<TransportCase> ncclTransportCases();
 bool isUnderMpirun();
 
 /// A communication that was posted; waited for where its event is.

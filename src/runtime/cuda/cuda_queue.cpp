@@ -8,6 +8,7 @@
 #include "base/require.h"
 #include "base/start_threads.h"
 #include "device/work.h"
+#include "runtime/cuda/cuda_host_work.h"
 #include "runtime/cuda/cuda_trace.h"
 #include "runtime/cuda/packed_steps.h"
 
@@ -99,11 +100,14 @@ void CudaQueue::defer(Kind kind, std::function<void(const Command&)> run) {
   deferLocked(kind, std::move(run));
 }
 
-void CudaQueue::deferLocked(Kind kind, std::function<void(const Command&)> run) {
+void CudaQueue::deferLocked(Kind kind, std::function<void(const Command&)> run, const CudaHostWork* host_work) {
   if (!thread_.joinable()) thread_ = startThread("cuda stream", [this] { runAll(); });
   if (!isDeferring()) processed_ = position_;
-  commands_.push_back(
-      {.kind = kind, .raise_count = raise_count_.load(), .position = position_ + 1, .run = std::move(run)});
+  commands_.push_back({.kind = kind,
+                       .raise_count = raise_count_.load(),
+                       .position = position_ + 1,
+                       .run = std::move(run),
+                       .host_work = host_work});
   ++position_;
   wake_->notify_one();
 }
@@ -119,8 +123,10 @@ void CudaQueue::runAll() {
       Command command = std::move(commands_.front());
       commands_.pop_front();
       const bool runs = command.kind == Kind::Always || !skips(command.raise_count, command.position);
+      const std::exception_ptr cause = runs ? nullptr : failure_->cause;
       lock.unlock();
       if (runs) execute(command);
+      if (!runs && command.host_work != nullptr) command.host_work->skip(cause);
       command.run = nullptr;  // what it holds is given up before the stream goes on
       lock.lock();
       processed_ = command.position;
@@ -292,7 +298,19 @@ void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
   });
 }
 
+void CudaQueue::launchOnThread(const CudaHostWork& work, std::span<void* const> addresses) {
+  const Lock lock(mutex_);
+  const auto run = [this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())](const Command& at) {
+    const CurrentContext current(context_);
+    gpu_position_.store(at.position);
+    told(work.name(), work.rangeName(), [&] { work.run(context_, stream_, copies); });
+    noteDone(at.position);
+  };
+  deferLocked(Kind::Work, run, &work);
+}
+
 void CudaQueue::launch(const CudaWork& work, std::span<void* const> addresses) {
+  if (const CudaHostWork* const host_work = work.hostWork()) return launchOnThread(*host_work, addresses);
   const Lock lock(mutex_);
   if (!isDeferring()) {
     if (skips(raise_count_.load(), position_)) return;
@@ -310,6 +328,7 @@ void CudaQueue::launch(const CudaWork& work, std::span<void* const> addresses) {
 
 void CudaQueue::launch(PackedStep& step) {
   step.makeReady(context_, stream_);
+  if (step.work->hostWork() != nullptr) return launch(*step.work, step.values);
   const auto enqueue = [&] { step.enqueue(context_, stream_); };
   if (!tryIssue([&] { told(step.work->name(), step.work->rangeName(), enqueue); })) launch(*step.work, step.values);
 }

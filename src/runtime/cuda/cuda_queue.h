@@ -53,6 +53,7 @@ class CudaQueue final : public StreamClock {
   void startAnew();
   void copy(void* to, const void* from, int64_t bytes);
   void fill(void* to, uint8_t byte, int64_t bytes);
+  /// A work of the host (cuda_host_work.h) runs on the stream's thread.
   void launch(const CudaWork& work, std::span<void* const> addresses);
   /// The same with packed arguments; the device's context is current.
   void launch(PackedStep& step);
@@ -108,16 +109,18 @@ class CudaQueue final : public StreamClock {
     uint32_t raise_count = 0;  // when issued
     uint64_t position = 0;
     std::function<void(const Command&)> run;
+    const CudaHostWork* host_work = nullptr;  // is told where it is skipped
   };
   using Lock = std::unique_lock<std::mutex>;
 
   template <class Run>
   void issue(Kind kind, const Run& run);
   void defer(Kind kind, std::function<void(const Command&)> run);
-  void deferLocked(Kind kind, std::function<void(const Command&)> run);
+  void deferLocked(Kind kind, std::function<void(const Command&)> run, const CudaHostWork* host_work = nullptr);
   bool isDeferring() const { return is_running_ || !commands_.empty(); }
   uint64_t issuedPosition() const { return isDeferring() ? processed_ : position_; }
 
+  void launchOnThread(const CudaHostWork& work, std::span<void* const> addresses);
   void runAll();
   void execute(Command& command);
   bool isSkipping(uint32_t raise_count) const;

@@ -21,7 +21,8 @@ CudaReplay::CudaReplay(CudaDevice& device, ReplaySteps steps)
     : device_(device), packed_(std::move(steps)), mode_event_(device.createEvent()) {
   for (int32_t e = 0; e < packed_.eventCount(); ++e) events_.push_back(device.createEvent());
   launches_ = std::ranges::count(packed_.steps(), ReplayStep::Action::Launch, &PackedStep::action);
-  may_be_graph_ = device.usesGraphs() && launches_ > 1;
+  const auto isOfHost = [](const PackedStep& step) { return step.work != nullptr && step.work->hostWork() != nullptr; };
+  may_be_graph_ = device.usesGraphs() && launches_ > 1 && std::ranges::none_of(packed_.steps(), isOfHost);
 }
 
 void CudaReplay::run(std::span<Stream* const> streams, std::span<void* const> bases,

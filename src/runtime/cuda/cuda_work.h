@@ -15,6 +15,7 @@
 
 namespace tokamak {
 
+class CudaHostWork;
 class CudaKernelWork;
 class CudaWorkspaceWork;
 
@@ -33,6 +34,8 @@ class CudaWork : public Work {
   virtual void enqueue(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const = 0;
   /// Waits for the compiler.
   virtual CudaKernelLaunch kernelLaunch() const { return {}; }
+  /// Of a work that the stream's thread runs (cuda_host_work.h); null for others.
+  virtual const CudaHostWork* hostWork() const { return nullptr; }
 };
 
 /// The geometry of a launch. Without blocks nothing is launched.

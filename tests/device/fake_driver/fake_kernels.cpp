@@ -1,8 +1,14 @@
 #include "fake_kernels.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <sstream>
+#include <type_traits>
+
+#include "base/half.h"
 
 namespace fake {
 
@@ -35,6 +41,72 @@ int storeArguments(const Launch& launch) {
   return 0;
 }
 
+using tokamak::BFloat16;
+using tokamak::Half;
+
+// (from, to, count): the kernels of src/dist/nccl/staged_reduction.cpp.
+template <class From, class To, class Convert>
+int convertAll(const Launch& launch, const Convert& convert) {
+  const auto* const from = argument<const From*>(launch, 0);
+  auto* const to = argument<To*>(launch, 1);
+  for (int64_t i = 0; i < argument<int64_t>(launch, 2); ++i) to[i] = convert(from[i]);
+  return 0;
+}
+
+float wide(Half value) { return toFloat(value); }
+float wide(BFloat16 value) { return toFloat(value); }
+float wide(float value) { return value; }
+double wide(double value) { return value; }
+template <class T>
+T narrow(double value) {
+  if constexpr (std::is_same_v<T, Half>) return tokamak::toHalf(static_cast<float>(value));
+  if constexpr (std::is_same_v<T, BFloat16>) return tokamak::toBFloat16(static_cast<float>(value));
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
+}
+
+template <class T>
+using Ordered = std::conditional_t<std::is_same_v<T, double>, int64_t, int32_t>;
+
+template <class T>
+int widenAll(const Launch& launch) {
+  return convertAll<T, float>(launch, [](T value) { return wide(value); });
+}
+template <class T>
+int narrowAll(const Launch& launch) {
+  return convertAll<float, T>(launch, [](float value) { return narrow<T>(value); });
+}
+template <class T, bool is_max>
+int orderAll(const Launch& launch) {
+  using Integer = Ordered<T>;
+  return convertAll<T, Integer>(launch, [](T value) {
+    using Limits = std::numeric_limits<Integer>;
+    const auto number = wide(value);
+    if (std::isnan(number)) return is_max ? Limits::max() : Limits::min();
+    const auto bits = std::bit_cast<Integer>(number);
+    return bits < 0 ? static_cast<Integer>(bits ^ Limits::max()) : bits;
+  });
+}
+template <class T>
+int restoreAll(const Launch& launch) {
+  using Integer = Ordered<T>;
+  using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  return convertAll<Integer, T>(launch, [](Integer value) {
+    using Limits = std::numeric_limits<Integer>;
+    if (value == Limits::max() || value == Limits::min()) return narrow<T>(std::numeric_limits<Number>::quiet_NaN());
+    return narrow<T>(std::bit_cast<Number>(value < 0 ? static_cast<Integer>(value ^ Limits::max()) : value));
+  });
+}
+
+template <class T>
+Kernel reductionKernel(const std::string& name) {
+  if (name.starts_with("order_max")) return orderAll<T, true>;
+  if (name.starts_with("order_min")) return orderAll<T, false>;
+  if (name.starts_with("restore")) return restoreAll<T>;
+  if (name.starts_with("widen")) return widenAll<T>;
+  if (name.starts_with("narrow")) return narrowAll<T>;
+  return nullptr;
+}
+
 int illegalAddress(const Launch&) { return 700; }
 
 int nothing(const Launch&) { return 0; }
@@ -44,6 +116,10 @@ Kernel builtin(const std::string& name) {
   if (name == "store_arguments") return storeArguments;
   if (name == "illegal_address") return illegalAddress;
   if (name == "nothing") return nothing;
+  if (name.ends_with("_f16")) return reductionKernel<Half>(name);
+  if (name.ends_with("_bf16")) return reductionKernel<BFloat16>(name);
+  if (name.ends_with("_f32")) return reductionKernel<float>(name);
+  if (name.ends_with("_f64")) return reductionKernel<double>(name);
   return nullptr;
 }
 

@@ -49,6 +49,7 @@ void readSettings() {
     if (name == "lacks") present.lacks = std::stoi(value);
     if (name == "attribute") present.attributes[std::stoi(value)] = std::stoi(value.substr(value.find(':') + 1));
     if (name == "cublas") present.cublas_version = std::stoi(value);
+    if (name == "nccl") present.nccl_version = std::stoi(value);
     if (name == "ignores_launches") present.ignores_launches = value == "1";
     if (name == "cupti_is_newer") present.cupti_is_newer = value == "1";
     if (name == "fail") faults.push_back(faultFrom(value));

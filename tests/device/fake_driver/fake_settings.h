@@ -3,6 +3,7 @@
 //   attribute=16:128 attribute=120:0                   values of device attributes
 //   cublas=130000                                      the version that the fake library says
 //   ignores_launches=1                                 launches do nothing: to see what they cost who asks for them
+//   nccl=23007                                         the version of NCCL that the fake library says
 //   cupti_is_newer=1                                   CUPTI's version is not the header's
 //   fail=cuStreamCreate:2 fail=cuMemAlloc_v2:2:3       the function fails with that status, in its third call
 #pragma once
@@ -20,6 +21,7 @@ struct Settings {
   bool ignores_launches = false;
   bool cupti_is_newer = false;
   int cublas_version = 130000;
+  int nccl_version = 23007;
   std::map<int, int> attributes = {};
 };
 
