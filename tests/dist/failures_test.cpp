@@ -44,6 +44,7 @@ struct MismatchCase {
   std::vector<CommunicationRequest> of_rank_0;
   std::vector<CommunicationRequest> of_rank_1;
   std::string message;  ///< behind "communication 0 of team (0 1) is "
+  bool ends_on_rank_0 = false;
 };
 
 std::vector<MismatchCase> mismatchCases() {
@@ -93,7 +94,8 @@ std::vector<MismatchCase> mismatchCases() {
        {stays},
        {to_0},
        "CollectivePermute of 4 f32 to rank 0 from rank 0 on rank 0 and CollectivePermute of 4 f32 to rank 0 from rank "
-       "0 on rank 1: rank 0 sends to rank 0, and rank 1 receives from rank 0"},
+       "0 on rank 1: rank 0 sends to rank 0, and rank 1 receives from rank 0",
+       true},
       {"Groups",
        {sum, sum},
        {sum},
@@ -105,6 +107,7 @@ std::vector<MismatchCase> mismatchCases() {
 TEST_P(TransportTest, AMismatchIsAnErrorOnAllRanksThatNamesBothAndWhatDiffers) {
   for (const MismatchCase& mismatch : mismatchCases()) {
     SCOPED_TRACE(mismatch.name);
+    if (mismatch.ends_on_rank_0 && !GetParam().compares_all) continue;
     job(2).run([&](TestRank& rank) {
       const auto ranks = firstRanks(2);
       const auto team = rank.communicator().team(ranks);

@@ -28,6 +28,8 @@ struct TransportCase {
   std::function<std::vector<std::unique_ptr<Communicator>>(int64_t ranks, std::chrono::milliseconds timeout)> make;
   /// Where ranks are processes: returns when all of a job of so many have called it.
   std::function<void(int64_t ranks)> meet = {};
+  /// Whether operations are compared that come to an end on one rank, whatever the others mean.
+  bool compares_all = true;
 };
 
 /// The transports under test: under mpirun (under_mpirun.py) its processes, else those whose ranks are threads.

@@ -76,9 +76,9 @@ const NcclLibrary& NcclLibrary::load(const std::string& named) {
       search.search();
     else
       search.open(named);
+    requireVersion(found);
     library = std::make_unique<NcclLibrary>(std::move(found));
   }
-  requireVersion(*library);
   return *library;
 }
 

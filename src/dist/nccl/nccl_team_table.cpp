@@ -109,20 +109,15 @@ void NcclTeamTable::breakIfLeft(const NcclRun& run) {
       if (count != left->end() && item.number < count->second) continue;
       breakLocked({CommunicationFault::Left, member,
                    fmt::format("rank {} left the job before {}", member,
-                               operationName(placeOf(*item.channel, item.number), item.arrival.request.kind))});
+                               operationName(placeOf(*item.channel, item.number), item.arrival->request.kind))});
     }
   }
 }
 
 void NcclTeamTable::remember(const NcclRun& run) {
   for (const NcclRun::Item& item : run.items) {
-    const CommunicationRequest& request = item.arrival.request;
-    remembered_[remembered_count_++ % kRemembered] = {.channel = item.channel,
-                                                      .kind = request.kind,
-                                                      .dtype = request.dtype,
-                                                      .number = item.number,
-                                                      .count = request.counts[0]};
-    own_last_ = {request.kind, item.number};
+    remembered_[remembered_count_++ % kRemembered] = {item.channel, item.number, item.arrival};
+    own_last_ = {item.arrival->request.kind, item.number};
   }
 }
 
@@ -157,14 +152,27 @@ void NcclTeamTable::addOwn(const NcclRun& run) {
   }
 }
 
+MessageWriter NcclTeamTable::waitingMessage(const NcclChannel& channel, int64_t number, const NcclArrival& arrival,
+                                            bool is_answer) const {
+  const auto [from, to] = endsOf(channel, collectives_);
+  MessageWriter message = messageOf(NcclMessage::Waiting);
+  message.add(from).add(to).add(number).add(int64_t{is_answer}).add(arrival.group_size).add(arrival.group_position);
+  message.add(int64_t{arrival.is_grouped}).add(arrival.request);
+  return message;
+}
+
+// Of the last ones.
+const NcclArrival* NcclTeamTable::findOwn(const NcclChannel& channel, int64_t number) const {
+  const auto isThis = [&](const Remembered& one) { return one.channel == &channel && one.number == number; };
+  const auto found = std::ranges::find_if(remembered_, isThis);
+  return found == remembered_.end() ? nullptr : found->arrival.get();
+}
+
 void NcclTeamTable::tellWaitingLocked(NcclRun& run) {
   if (std::exchange(run.is_told, true)) return;
   addOwn(run);
   for (const NcclRun::Item& item : run.items) {
-    const auto [from, to] = endsOf(*item.channel, collectives_);
-    MessageWriter message = messageOf(NcclMessage::Waiting);
-    message.add(from).add(to).add(item.number).add(item.arrival.group_size).add(item.arrival.group_position);
-    message.add(int64_t{item.arrival.is_grouped}).add(item.arrival.request);
+    const MessageWriter message = waitingMessage(*item.channel, item.number, *item.arrival, false);
     tellMembers(item.channel->members, message);
   }
   for (const NcclRun::Item& item : run.items) compare(*item.channel, item.number);
@@ -195,21 +203,28 @@ void NcclTeamTable::receiveWaiting(int64_t rank, MessageReader& message) {
   const int64_t to = message.number();
   NcclChannel& channel = channelAt(from, to);
   const int64_t number = message.number();
+  const bool is_answer = message.number() != 0;
   NcclArrival arrival;
   arrival.group_size = message.number();
   arrival.group_position = message.number();
   arrival.is_grouped = message.number() != 0;
   arrival.request = message.request();
-  last_[positionIn(rank)] = {arrival.request.kind, number};
+  if (last_[positionIn(rank)].number < number) last_[positionIn(rank)] = {arrival.request.kind, number};
   const auto isHere = [&](const NcclRun* run) {
     return std::ranges::any_of(run->items,
                                [&](const auto& item) { return item.channel == &channel && item.number == number; });
   };
   const auto run = std::ranges::find_if(runs_, isHere);
-  if (run == runs_.end() && number < channel.next) return;  // it is over here
+  const bool is_over = run == runs_.end() && number < channel.next;
+  if (is_over) {  // here, and not there
+    const NcclArrival* const own = findOwn(channel, number);
+    if (own != nullptr && !is_answer) sockets_.tell(rank, waitingMessage(channel, number, *own, true).bytes());
+    return;
+  }
   auto& arrivals = channel.waiting[number];
   arrivals.resize(channel.members.size());
-  arrivals[static_cast<size_t>(positionOf(channel.members, rank))] = std::move(arrival);
+  arrivals[static_cast<size_t>(positionOf(channel.members, rank))] =
+      std::make_shared<const NcclArrival>(std::move(arrival));
   compare(channel, number);
   if (run != runs_.end() && (*run)->has_arrived) return tellWaitingLocked(**run);
   MessageWriter answer = messageOf(NcclMessage::Last);
@@ -221,7 +236,7 @@ void NcclTeamTable::receiveWaiting(int64_t rank, MessageReader& message) {
 void NcclTeamTable::breakBecauseOfTime(const NcclRun& run) {
   const std::lock_guard lock(mutex_);
   for (const NcclRun::Item& item : run.items) {
-    const std::string name = operationName(placeOf(*item.channel, item.number), item.arrival.request.kind);
+    const std::string name = operationName(placeOf(*item.channel, item.number), item.arrival->request.kind);
     const auto found = item.channel->waiting.find(item.number);
     for (size_t member = 0; member < item.channel->members.size(); ++member) {
       const int64_t other = item.channel->members[member];
@@ -232,7 +247,7 @@ void NcclTeamTable::breakBecauseOfTime(const NcclRun& run) {
   }
   const NcclRun::Item& first = run.items[0];
   breakLocked({CommunicationFault::TimedOut, rank(),
-               lateEndText(rank(), operationName(placeOf(*first.channel, first.number), first.arrival.request.kind),
+               lateEndText(rank(), operationName(placeOf(*first.channel, first.number), first.arrival->request.kind),
                            timeout_.count())});
 }
 
@@ -298,7 +313,7 @@ void NcclTeamTable::noteDeath(int64_t rank) {
   for (const NcclRun* run : runs_) {
     const NcclRun::Item& item = run->items[0];
     text = fmt::format("rank {} died before the end of {}", rank,
-                       operationName(placeOf(*item.channel, item.number), item.arrival.request.kind));
+                       operationName(placeOf(*item.channel, item.number), item.arrival->request.kind));
   }
   breakLocked({CommunicationFault::Died, rank, std::move(text)});
   changed_.notify_all();
@@ -346,8 +361,9 @@ std::vector<std::string> NcclTeamTable::lastOperations() const {
   const size_t first = remembered_count_ > kRemembered ? remembered_count_ - kRemembered : 0;
   for (size_t i = first; i < remembered_count_; ++i) {
     const Remembered& one = remembered_[i % kRemembered];
-    lines.push_back(fmt::format("{}: {} of {} {}", operationName(placeOf(*one.channel, one.number), one.kind),
-                                enumName(one.kind), one.count, dataTypeName(one.dtype)));
+    const CommunicationRequest& request = one.arrival->request;
+    lines.push_back(
+        fmt::format("{}: {}", operationName(placeOf(*one.channel, one.number), request.kind), describe(request)));
   }
   return lines;
 }

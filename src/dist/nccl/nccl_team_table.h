@@ -38,7 +38,7 @@ struct NcclArrival {
 struct NcclChannel {
   std::vector<int64_t> members;  ///< ranks; of sends: sender and receiver
   int64_t next = 0;              ///< number of this rank's next operation
-  std::map<int64_t, std::vector<std::optional<NcclArrival>>> waiting = {};  ///< who told that he waits, by operation
+  std::map<int64_t, std::vector<std::shared_ptr<const NcclArrival>>> waiting = {};  ///< who told that he waits, by operation
   std::optional<nccl::UniqueId> id = {};
   std::unique_ptr<NcclConnection> connection = {};  ///< used by the channel's stream alone, until the table is closed
 };
@@ -47,7 +47,7 @@ struct NcclChannel {
 struct NcclRun {
   struct Item {
     NcclChannel* channel = nullptr;
-    NcclArrival arrival;
+    std::shared_ptr<const NcclArrival> arrival = {};
     int64_t number = -1;
   };
   std::vector<Item> items = {};
@@ -67,7 +67,7 @@ enum class NcclMessage : uint8_t {
 
 /// NCCL compares nothing: ranks that do not mean the same communication wait for ever. While all goes well, ranks tell
 /// each other nothing. Who waits for long tells the others what he waits in; they compare it with what they wait in,
-/// and who does not wait there answers with what he did last. So mismatches and missing ranks are named.
+/// who is through with it answers with what it was to him, and who has not come with what he did last. So mismatches and missing ranks are named.
 /// Thread safety: any threads may use it side by side.
 class NcclTeamTable {
  public:
@@ -124,10 +124,8 @@ class NcclTeamTable {
   static constexpr size_t kRemembered = 1024;
   struct Remembered {
     const NcclChannel* channel = nullptr;
-    CommunicationKind kind = CommunicationKind::Gather;
-    DataType dtype = DataType::F32;
     int64_t number = -1;
-    int64_t count = 0;
+    std::shared_ptr<const NcclArrival> arrival = {};
   };
 
   OperationPlace placeOf(const NcclChannel& channel, int64_t number) const;
@@ -141,6 +139,9 @@ class NcclTeamTable {
   void compare(const NcclChannel& channel, int64_t number);
   void addOwn(const NcclRun& run);
   void tellWaitingLocked(NcclRun& run);
+  MessageWriter waitingMessage(const NcclChannel& channel, int64_t number, const NcclArrival& arrival,
+                               bool is_answer) const;
+  const NcclArrival* findOwn(const NcclChannel& channel, int64_t number) const;
   void receiveWaiting(int64_t rank, MessageReader& message);
   void tellOutIfQuiet();
   void remember(const NcclRun& run);

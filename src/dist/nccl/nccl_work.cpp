@@ -71,16 +71,17 @@ NcclWork::NcclWork(std::shared_ptr<NcclJob> job, std::shared_ptr<NcclTeamTable> 
   buffers_.resize(2 * group.size() + 1);
   for (size_t i = 0; i < group.size(); ++i) {
     const CommunicationRequest& request = group[i];
-    NcclRun::Item item = {.channel = &table_->collectives(),
-                          .arrival = {.request = request, .is_grouped = group.size() > 1}};
+    NcclRun::Item item = {.channel = &table_->collectives()};
+    NcclArrival arrival = {.request = request, .is_grouped = group.size() > 1};
     if (request.kind == CommunicationKind::Send) {
       item.channel = &table_->transfers(rank, request.send_to);
     } else if (request.kind == CommunicationKind::Recv) {
       item.channel = &table_->transfers(request.receive_from, rank);
     } else {
-      item.arrival.group_size = collectives;
-      item.arrival.group_position = position++;
+      arrival.group_size = collectives;
+      arrival.group_position = position++;
     }
+    item.arrival = std::make_shared<const NcclArrival>(std::move(arrival));
     run_.items.push_back(std::move(item));
     operands_.push_back(operandsOf(request, ranks, rank));
     addCalls(request, i);
@@ -107,7 +108,7 @@ NcclWork::~NcclWork() {
 
 void NcclWork::addCalls(const CommunicationRequest& request, size_t number) {
   const std::span<const int64_t> ranks = table_->ranks();
-  const bool is_alone_transfer = isPointToPoint(request.kind) && !run_.items[number].arrival.is_grouped;
+  const bool is_alone_transfer = isPointToPoint(request.kind) && !run_.items[number].arrival->is_grouped;
   const NcclBuffers buffers = {.input = 2 * number, .output = 2 * number + 1};
   if (is_alone_transfer) {
     if (request.counts[0] > 0) calls_.push_back(transferCall(request, buffers));
@@ -158,7 +159,7 @@ void NcclWork::makeReadyOn(DriverContext& context, driver::Stream stream) const 
 void NcclWork::breakBecauseOf(const std::exception_ptr& error) const noexcept {
   const NcclRun::Item& first = run_.items[0];
   const bool has_begun = is_running_.load() && first.number >= 0;
-  const std::string name = table_->nameOf(*first.channel, first.arrival.request.kind,
+  const std::string name = table_->nameOf(*first.channel, first.arrival->request.kind,
                                           has_begun ? std::optional<int64_t>(first.number) : std::nullopt);
   table_->breakUp({CommunicationFault::Failed, table_->rank(),
                    fmt::format("rank {} cannot take part in {}: {}", table_->rank(), name, textOf(error))});
@@ -202,7 +203,7 @@ void NcclWork::abandon(DriverContext& context, driver::Stream stream) const noex
 void NcclWork::runAll(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
   table_->requireWhole();
   for (size_t i = 0; i < operands_.size(); ++i)
-    requireOperands(run_.items[i].arrival.request, operands_[i], table_->ranks(), table_->rank(), addresses[2 * i],
+    requireOperands(run_.items[i].arrival->request, operands_[i], table_->ranks(), table_->rank(), addresses[2 * i],
                     addresses[2 * i + 1]);
   table_->begin(run_);
   std::ranges::copy(addresses, buffers_.begin());

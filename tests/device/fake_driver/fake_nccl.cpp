@@ -61,7 +61,8 @@ struct Operation {
   size_t count = 0;
   int dtype = 0;
   int reduction = 0;
-  int peer = 0;  // or root
+  int peer = 0;          // or root
+  size_t in_group = 1;  // collectives
   bool isTransfer() const { return kind == Kind::Send || kind == Kind::Receive; }
 };
 
@@ -182,7 +183,7 @@ bool areOne(const Operation& a, const Operation& b) {
   if (a.count != b.count || a.dtype != b.dtype) return false;
   if (a.isTransfer()) return a.kind != b.kind;
   const bool has_root = a.kind == Kind::Reduce || a.kind == Kind::Broadcast;
-  return a.kind == b.kind && a.reduction == b.reduction && (!has_root || a.peer == b.peer);
+  return a.kind == b.kind && a.reduction == b.reduction && a.in_group == b.in_group && (!has_root || a.peer == b.peer);
 }
 
 // What the member gets: read from the others.
@@ -322,7 +323,6 @@ extern "C" {
 int64_t fakeNcclLiveCommunicators() { return live_communicators.load(); }
 
 int ncclGetVersion(int* version) {
-  fake::readSettings();
   *version = fake::settings().nccl_version;
   return fake::faultOf("ncclGetVersion");
 }
@@ -433,6 +433,8 @@ int ncclGroupEnd() {
       launch.stream = call.first;
       launch.operations.push_back(call.second);
     }
+    const auto collectives = std::ranges::count_if(launch.operations, [](const auto& it) { return !it.isTransfer(); });
+    for (Operation& operation : launch.operations) operation.in_group = static_cast<size_t>(collectives);
     one->pending = std::move(launch);
     one->questions = 0;
     if (one->is_blocking)

@@ -1,0 +1,2 @@
+// What nccl.h wants of this header of CUDA: nothing.
+#pragma once
