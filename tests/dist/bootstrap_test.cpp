@@ -223,12 +223,10 @@ TEST(Bootstrap, TwoProcessesOfOneRankAreTold) {
       bootstrap->exchange({});
     };
   };
-  std::thread twin([&] {
-    EXPECT_EQ(failureOf(joinAs(1, 3)).message(), "bootstrap: two processes say that they are rank 1 of 3");
-  });
-  std::thread other([&] {
-    EXPECT_EQ(failureOf(joinAs(1, 3)).message(), "bootstrap: two processes say that they are rank 1 of 3");
-  });
+  std::thread twin(
+      [&] { EXPECT_EQ(failureOf(joinAs(1, 3)).message(), "bootstrap: two processes say that they are rank 1 of 3"); });
+  std::thread other(
+      [&] { EXPECT_EQ(failureOf(joinAs(1, 3)).message(), "bootstrap: two processes say that they are rank 1 of 3"); });
   EXPECT_EQ(failureOf(joinAs(0, 3)).fault(), CommunicationFault::Mismatch);
   twin.join();
   other.join();
@@ -264,19 +262,17 @@ TEST(Bootstrap, RanksThatNobodyReachesAreNamed) {
     own.assign(bytes.begin(), bytes.end());
     return std::vector<std::vector<std::byte>>{own, own};
   };
-  EXPECT_EQ(failureOf([&] {
-              RankSockets sockets(*functionBootstrap(0, 2, alone), milliseconds(50), listener);
-            }).message(),
-            "rank 1 did not connect to rank 0 within 50 ms");
+  EXPECT_EQ(
+      failureOf([&] { RankSockets sockets(*functionBootstrap(0, 2, alone), milliseconds(50), listener); }).message(),
+      "rank 1 did not connect to rank 0 within 50 ms");
   // Its listener has gone with it, and rank 1 has the same card.
   const std::vector<std::byte> stale = own;
   const auto behind = [&](std::span<const std::byte> bytes) {
     return std::vector<std::vector<std::byte>>{stale, {bytes.begin(), bytes.end()}};
   };
-  EXPECT_THAT(failureOf([&] {
-                RankSockets sockets(*functionBootstrap(1, 2, behind), milliseconds(50), listener);
-              }).message(),
-              testing::MatchesRegex("rank 1 cannot reach rank 0 at port [0-9]+ of \\(127.0.0.1\\) within 50 ms"));
+  EXPECT_THAT(
+      failureOf([&] { RankSockets sockets(*functionBootstrap(1, 2, behind), milliseconds(50), listener); }).message(),
+      testing::MatchesRegex("rank 1 cannot reach rank 0 at port [0-9]+ of \\(127.0.0.1\\) within 50 ms"));
 }
 
 }  // namespace

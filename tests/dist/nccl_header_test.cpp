@@ -81,7 +81,7 @@ struct OwnFunction<Result(Parameters...)> {
 TK_IS_DECLARED(get_version, ncclGetVersion);
 TK_IS_DECLARED(get_unique_id, ncclGetUniqueId);
 TK_IS_DECLARED(init_rank, ncclCommInitRankConfig);
-TK_IS_DECLARED(abort, ncclCommAbort);
+TK_IS_DECLARED(abort_communicator, ncclCommAbort);
 TK_IS_DECLARED(async_error, ncclCommGetAsyncError);
 TK_IS_DECLARED(error_string, ncclGetErrorString);
 TK_IS_DECLARED(last_error, ncclGetLastError);

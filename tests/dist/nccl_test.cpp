@@ -77,9 +77,9 @@ TEST(Nccl, RanksWithOtherVersionsAreRefused) {
 
 TEST(Nccl, CommunicatorsThatCannotBeAreRefused) {
   const auto bootstraps = threadBootstraps(1, std::chrono::seconds(1));
-  EXPECT_EQ(errorOf([&] { ncclCommunicator(*bootstraps[0], openCpuDevice(), {.library = TOKAMAK_FAKE_DRIVER}); })
-                .message(),
-            "NCCL communicator: cpu is no GPU; it is between GPUs");
+  EXPECT_EQ(
+      errorOf([&] { ncclCommunicator(*bootstraps[0], openCpuDevice(), {.library = TOKAMAK_FAKE_DRIVER}); }).message(),
+      "NCCL communicator: cpu is no GPU; it is between GPUs");
   EXPECT_EQ(errorOf([&] {
               ncclCommunicator(*bootstraps[0], openCpuDevice(), {.library = {}, .timeout = milliseconds(0)});
             }).message(),
@@ -144,7 +144,8 @@ TEST(Nccl, TwoRanksOnOneGpuAreAnErrorOfNccl) {
     void* const buffer = rank.memory(64);
     rank.wait(rank.post(*team, {&sum, 1}, {buffer, buffer}));
     EXPECT_THROW(rank.device().synchronize(rank.current()), Error);
-    EXPECT_THAT(failureOf([&] { team->requireWhole(); }).message(), HasSubstr("NCCL cannot connect: invalid usage (5)"));
+    EXPECT_THAT(failureOf([&] { team->requireWhole(); }).message(),
+                HasSubstr("NCCL cannot connect: invalid usage (5)"));
   });
 }
 
@@ -167,9 +168,10 @@ TEST(Nccl, ACapturedStreamIsRefused) {
       void* const buffer = rank.memory(64);
       const Error error = errorOf([&] { device.launch(*adopted, *work, std::array<void*, 2>{buffer, buffer}); });
       EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-      EXPECT_EQ(error.message(),
-                "Allreduce of 4 f32 (sum): its stream is captured; what waits for other ranks is no part of a graph, so "
-                "it has to run outside of the capture");
+      EXPECT_EQ(
+          error.message(),
+          "Allreduce of 4 f32 (sum): its stream is captured; what waits for other ranks is no part of a graph, so "
+          "it has to run outside of the capture");
     }
     team->requireWhole();
     const CurrentContext current(*device.context());
@@ -198,7 +200,8 @@ TEST(Nccl, AWorkBelongsToOneStream) {
       rank.device().synchronize(team->stream());
     } else {
       rank.communicator().exchange("refused", firstRanks(2), {});
-      rank.wait(rank.post(*team, {{.kind = Kind::Allreduce, .counts = {4}}}, {buffer, buffer}));
+      const CommunicationRequest sum = {.kind = Kind::Allreduce, .counts = {4}};
+      rank.wait(rank.post(*team, {&sum, 1}, {buffer, buffer}));
       rank.device().synchronize(rank.current());
     }
   });

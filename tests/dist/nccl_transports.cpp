@@ -33,10 +33,12 @@ std::vector<std::unique_ptr<Communicator>> fakeNcclCommunicators(int64_t ranks, 
 }
 
 std::vector<TransportCase> ncclTransportCases() {
-  return {{.name = "nccl_fake", .make = [](int64_t ranks, std::chrono::milliseconds timeout) {
-             const FakeSettings settings(kFakeGpus);
-             return fakeNcclCommunicators(ranks, {.library = {}, .timeout = timeout, .reduction_kernels = {}});
-           },
+  return {{.name = "nccl_fake",
+           .make =
+               [](int64_t ranks, std::chrono::milliseconds timeout) {
+                 const FakeSettings settings(kFakeGpus);
+                 return fakeNcclCommunicators(ranks, {.library = {}, .timeout = timeout, .reduction_kernels = {}});
+               },
            .compares_all = false}};
 }
 

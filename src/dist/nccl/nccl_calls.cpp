@@ -96,11 +96,8 @@ class CallWriter {
   void allgather() {
     const std::span<const int64_t> counts = request_.counts;
     if (areEven() && team_.size() > 1)
-      return add({.function = Function::AllGather,
-                  .from = input(0),
-                  .to = output(0),
-                  .count = first(),
-                  .dtype = dtype_});
+      return add(
+          {.function = Function::AllGather, .from = input(0), .to = output(0), .count = first(), .dtype = dtype_});
     for (size_t member = 0; member < team_.size(); ++member) {
       if (member == own_) continue;
       send(member, 0, counts[own_]);
@@ -245,8 +242,9 @@ nccl::Result NcclCall::tell(const NcclLibrary& library, DriverContext& context, 
   switch (function) {
     case Function::Copy:
       if (source == target || target == nullptr) return nccl::kSuccess;  // (a root that does without an output)
-      context.check(context.driver().copy_async(tokamak::addressOf(target), tokamak::addressOf(source), elements, stream),
-                    "{}: copying the own part of a communication, {} bytes", context.name(), count);
+      context.check(
+          context.driver().copy_async(tokamak::addressOf(target), tokamak::addressOf(source), elements, stream),
+          "{}: copying the own part of a communication, {} bytes", context.name(), count);
       return nccl::kSuccess;
     case Function::AllReduce:
       return library.all_reduce(source, target, elements, dtype, reduction, communicator, stream);

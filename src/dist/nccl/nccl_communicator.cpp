@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "base/library_version.h"
 #include "base/require.h"
 #include "base/text.h"
 #include "dist/communication_error.h"
 #include "dist/nccl/nccl_job.h"
 #include "dist/nccl/nccl_work.h"
 #include "dist/team_streams.h"
-#include "tokamak/version.h"
 
 namespace tokamak {
 
@@ -98,7 +98,7 @@ class NcclCommunicator final : public Communicator {
   void compareVersions() {
     std::vector<int64_t> ranks(static_cast<size_t>(size()));
     std::iota(ranks.begin(), ranks.end(), int64_t{0});
-    const std::string own = fmt::format("{} of Tokamak with NCCL {}", TOKAMAK_VERSION, job_->library().version);
+    const std::string own = fmt::format("{} of Tokamak with NCCL {}", libraryVersion(), job_->library().version);
     const auto theirs = job_->sockets().exchange("versions", ranks, std::as_bytes(std::span(own)));
     for (const int64_t other : ranks) {
       const std::vector<std::byte>& bytes = theirs[static_cast<size_t>(other)];

@@ -10,7 +10,7 @@ namespace tokamak {
 NcclConnection::NcclConnection(const NcclLibrary& library, std::shared_ptr<DriverContext> context)
     : library_(library), context_(std::move(context)) {}
 
-NcclConnection::~NcclConnection() { abort(); }
+NcclConnection::~NcclConnection() { tearDown(); }
 
 void NcclConnection::connect(const nccl::UniqueId& id, int64_t members, int64_t position, const Pulse& pulse) {
   const CurrentContext current(*context_);
@@ -48,9 +48,9 @@ void NcclConnection::fail(nccl::Result result, std::string_view operation, const
            details == nullptr || *details == 0 ? "" : ": ", details == nullptr ? "" : details);
 }
 
-void NcclConnection::abort() noexcept {
+void NcclConnection::tearDown() noexcept {
   if (communicator_ == nullptr) return;
-  context_->quietly([&](const DriverLibrary&) { library_.abort(communicator_); });
+  context_->quietly([&](const DriverLibrary&) { library_.abort_communicator(communicator_); });
   communicator_ = nullptr;
 }
 

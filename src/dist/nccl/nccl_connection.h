@@ -35,7 +35,7 @@ class NcclConnection {
   /// of the pulse.
   void requireHealthy(const Pulse& pulse);
   /// Ends whatever runs, and lets go of all. Its streams go on. To be called by whom finish() and requireHealthy() are.
-  void abort() noexcept;
+  void tearDown() noexcept;
 
  private:
   [[noreturn]] void fail(nccl::Result result, std::string_view operation, const Pulse& pulse);

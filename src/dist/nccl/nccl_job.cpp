@@ -1,5 +1,7 @@
 #include "dist/nccl/nccl_job.h"
 
+#include <algorithm>
+
 #include "dist/nccl/nccl_communicator.h"
 
 namespace tokamak {

@@ -23,7 +23,7 @@ bool take(void* handle, const char* name, Function& function) {
 
 bool takeFunctions(void* handle, NcclLibrary& l) {
   return take(handle, "ncclGetVersion", l.get_version) && take(handle, "ncclGetUniqueId", l.get_unique_id) &&
-         take(handle, "ncclCommInitRankConfig", l.init_rank) && take(handle, "ncclCommAbort", l.abort) &&
+         take(handle, "ncclCommInitRankConfig", l.init_rank) && take(handle, "ncclCommAbort", l.abort_communicator) &&
          take(handle, "ncclCommGetAsyncError", l.async_error) && take(handle, "ncclGetErrorString", l.error_string) &&
          take(handle, "ncclGetLastError", l.last_error) && take(handle, "ncclGroupStart", l.group_start) &&
          take(handle, "ncclGroupEnd", l.group_end) && take(handle, "ncclAllReduce", l.all_reduce) &&

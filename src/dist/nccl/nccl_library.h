@@ -15,7 +15,7 @@ struct NcclLibrary {
   nccl::Result (*get_unique_id)(nccl::UniqueId* id) = nullptr;
   nccl::Result (*init_rank)(nccl::Communicator* made, int ranks, nccl::UniqueId id, int rank,
                             nccl::Config* config) = nullptr;
-  nccl::Result (*abort)(nccl::Communicator communicator) = nullptr;
+  nccl::Result (*abort_communicator)(nccl::Communicator communicator) = nullptr;
   nccl::Result (*async_error)(nccl::Communicator communicator, nccl::Result* error) = nullptr;
   const char* (*error_string)(nccl::Result result) = nullptr;
   const char* (*last_error)(nccl::Communicator communicator) = nullptr;

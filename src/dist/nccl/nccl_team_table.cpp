@@ -322,8 +322,7 @@ void NcclTeamTable::noteDeath(int64_t rank) {
 void NcclTeamTable::addCounts(MessageWriter& message) const {
   const std::lock_guard lock(mutex_);
   std::vector<int64_t> counts = {-1, -1, collectives_.next};
-  for (const auto& [ends, channel] : transfers_)
-    counts.insert(counts.end(), {ends.first, ends.second, channel.next});
+  for (const auto& [ends, channel] : transfers_) counts.insert(counts.end(), {ends.first, ends.second, channel.next});
   message.add(std::span<const int64_t>(counts));
 }
 
@@ -350,9 +349,9 @@ void NcclTeamTable::close() {
     is_out_[positionIn(rank())] = 1;
   }
   waitForOthers(std::chrono::milliseconds(1000));
-  if (collectives_.connection != nullptr) collectives_.connection->abort();
+  if (collectives_.connection != nullptr) collectives_.connection->tearDown();
   for (auto& [ends, channel] : transfers_)
-    if (channel.connection != nullptr) channel.connection->abort();
+    if (channel.connection != nullptr) channel.connection->tearDown();
 }
 
 std::vector<std::string> NcclTeamTable::lastOperations() const {

@@ -38,9 +38,11 @@ struct NcclArrival {
 struct NcclChannel {
   std::vector<int64_t> members;  ///< ranks; of sends: sender and receiver
   int64_t next = 0;              ///< number of this rank's next operation
-  std::map<int64_t, std::vector<std::shared_ptr<const NcclArrival>>> waiting = {};  ///< who told that he waits, by operation
+  /// By operation and member: who told that he waits.
+  std::map<int64_t, std::vector<std::shared_ptr<const NcclArrival>>> waiting = {};
   std::optional<nccl::UniqueId> id = {};
-  std::unique_ptr<NcclConnection> connection = {};  ///< used by the channel's stream alone, until the table is closed
+  /// Used by the channel's stream alone, until the table is closed.
+  std::unique_ptr<NcclConnection> connection = {};
 };
 
 /// A work while it runs; made with the work, so that running it needs no memory.
@@ -154,11 +156,11 @@ class NcclTeamTable {
   std::condition_variable changed_;
   std::optional<Breakage> breakage_;  // does not change once is_broken_ is set
   std::atomic<bool> is_broken_ = false;
-  bool is_left_ = false;             // by a member: it waits for others to be out
+  bool is_left_ = false;  // by a member: it waits for others to be out
   bool is_out_told_ = false;
-  std::vector<uint8_t> is_out_;      // per member
+  std::vector<uint8_t> is_out_;                                                      // per member
   std::vector<std::optional<std::map<std::pair<int64_t, int64_t>, int64_t>>> left_;  // per member: its counts
-  std::vector<LastOperation> last_;  // per member
+  std::vector<LastOperation> last_;                                                  // per member
   LastOperation own_last_;
   std::vector<NcclRun*> runs_;
   NcclChannel collectives_;

@@ -187,7 +187,7 @@ void NcclWork::run(DriverContext& context, driver::Stream stream, std::span<void
 
 // The kernels end, and then the others'.
 void NcclWork::abandon(DriverContext& context, driver::Stream stream) const noexcept {
-  if (channel_->connection != nullptr) channel_->connection->abort();
+  if (channel_->connection != nullptr) channel_->connection->tearDown();
   const DriverLibrary& driver = context.driver();
   if (driver.event_record(over_, stream) == driver::kSuccess) {
     const auto until = Clock::now() + kLongestAfterAbort;
@@ -242,8 +242,7 @@ void NcclWork::connect(Watch& watch) const {
   channel.connection->connect(*id, std::ssize(channel.members), position, [&] { watch.pulse(); });
 }
 
-void NcclWork::tell(Watch& watch, DriverContext& context, driver::Stream stream,
-                    std::span<void* const> buffers) const {
+void NcclWork::tell(Watch& watch, DriverContext& context, driver::Stream stream, std::span<void* const> buffers) const {
   const auto launch = [&](const Kernel& kernel) {
     const std::array<void*, 2> operands = {NcclCall::addressOf(kernel.from, buffers),
                                            NcclCall::addressOf(kernel.to, buffers)};

@@ -89,8 +89,8 @@ ReductionKernels::ReductionKernels(std::shared_ptr<DriverContext> context, std::
 
 std::shared_ptr<const CudaWork> ReductionKernels::stage(ReductionKind reduction, DataType dtype, int64_t count) {
   const std::string type(dataTypeName(dtype));
-  const std::string name = isExtreme(reduction) ? fmt::format("order_{}_{}", enumName(reduction), type)
-                                                : fmt::format("widen_{}", type);
+  const std::string name =
+      isExtreme(reduction) ? fmt::format("order_{}_{}", enumName(reduction), type) : fmt::format("widen_{}", type);
   return make(name, count, reduction, dtype);
 }
 
@@ -106,12 +106,12 @@ std::shared_ptr<const CudaWork> ReductionKernels::make(const std::string& name, 
   const std::lock_guard lock(mutex_);
   if (module_ == nullptr) {
     try {
-      if (image_.empty()) image_ = NvrtcCompiler({.architecture = architecture_, .extra_flags = {}})
-                                       .compile(reductionKernelSource())->image;
+      if (image_.empty())
+        image_ =
+            NvrtcCompiler({.architecture = architecture_, .extra_flags = {}}).compile(reductionKernelSource())->image;
     } catch (const Error& error) {
-      TK_REQUIRE(error.code() != ErrorCode::Unsupported, Unsupported,
-                 "a {} of {} over NCCL is staged by a kernel: {}", enumName(reduction), dataTypeName(dtype),
-                 error.message());
+      TK_REQUIRE(error.code() != ErrorCode::Unsupported, Unsupported, "a {} of {} over NCCL is staged by a kernel: {}",
+                 enumName(reduction), dataTypeName(dtype), error.message());
       throw;
     }
     module_ = CudaModule::load(context_, image_);

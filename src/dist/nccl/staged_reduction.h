@@ -14,8 +14,8 @@
 namespace tokamak {
 
 /// The type in which NCCL reduces such elements. NCCL rounds sums and products of half types at each step: they are
-/// reduced as f32. Its maxima and minima of floating types lose NaN (fmax): they are reduced as integers in the order of
-/// the numbers, with NaN at that end which wins. All else is reduced as it is.
+/// reduced as f32. Its maxima and minima of floating types lose NaN (fmax): they are reduced as integers in the order
+/// of the numbers, with NaN at that end which wins. All else is reduced as it is.
 DataType stagedType(ReductionKind reduction, DataType dtype);
 
 /// The kernels between a type and the one in which it is reduced.

@@ -54,7 +54,7 @@ TcpBootstrapOptions tcpBootstrapFromEnvironment();
 /// Rank 0 listens and gives all what all gave; the others are connected to it. The connections stay open as long as the
 /// bootstrap.
 /// Errors: Usage for a rank that is not below the size; Device for an address that nobody knows or a port that is
-/// taken; CommunicationError: TimedOut for ranks that do not come (rank 0 names the first, the others name rank 0), Died
+/// taken; CommunicationError: TimedOut for ranks that do not come (rank 0 names the first, the others rank 0), Died
 /// for one whose connection ends, Mismatch for two processes that say that they are one rank, or another size.
 std::unique_ptr<Bootstrap> tcpBootstrap(const TcpBootstrapOptions& options);
 

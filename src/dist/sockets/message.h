@@ -28,8 +28,8 @@ class MessageWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what a writer wrote, in its order. The bytes outlive it. A message that is shorter has zeros and empty lists at
-/// its end.
+/// Reads what a writer wrote, in its order. The bytes outlive it. A message that is shorter has zeros and empty lists
+/// at its end.
 class MessageReader {
  public:
   explicit MessageReader(std::span<const std::byte> bytes) : rest_(bytes) {}

@@ -147,7 +147,8 @@ void RankSockets::run() {
     asked.back() = {.fd = wake_.get(), .events = POLLIN, .revents = 0};
     if (poll(asked.data(), asked.size(), -1) < 0) continue;
     uint64_t count = 0;
-    if (asked.back().revents != 0) [[maybe_unused]] const ssize_t got = read(wake_.get(), &count, sizeof(count));
+    if (asked.back().revents != 0) [[maybe_unused]]
+      const ssize_t got = read(wake_.get(), &count, sizeof(count));
     for (size_t i = 0; i < peers_.size(); ++i) {
       if ((asked[i].revents & POLLOUT) != 0) {
         const std::lock_guard lock(mutex_);

@@ -7,8 +7,10 @@ namespace tokamak {
 namespace {
 
 [[noreturn]] void refuseCapture(const CudaHostWork& work) {
-  TK_RAISE(Unsupported, "{}: its stream is captured; what waits for other ranks is no part of a graph, so it has to run "
-           "outside of the capture", work.name());
+  TK_RAISE(Unsupported,
+           "{}: its stream is captured; what waits for other ranks is no part of a graph, so it has to run "
+           "outside of the capture",
+           work.name());
 }
 
 }  // namespace

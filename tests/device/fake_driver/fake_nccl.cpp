@@ -1,8 +1,8 @@
-// A fake of NCCL for the fake driver: ranks are threads, or all of one, of this process. It is as strict as the real one
-// where that matters: operations of a communicator run one after the other, in the order in which they were given,
-// whatever their streams; those of a group run at the same time; what ranks mean differently never ends, but by an abort;
-// a communicator that does not block is not ready when a call returns, and nothing of a group runs before somebody has
-// asked twice how far it is. Sums of half types are rounded at each step, and maxima lose NaN.
+// A fake of NCCL for the fake driver: ranks are threads, or all of one, of this process. It is as strict as the real
+// one where that matters: operations of a communicator run one after the other, in the order in which they were given,
+// whatever their streams; those of a group run at the same time; what ranks mean differently never ends, but by an
+// abort; a communicator that does not block is not ready when a call returns, and nothing of a group runs before
+// somebody has asked twice how far it is. Sums of half types are rounded at each step, and maxima lose NaN.
 //   TOKAMAK_FAKE_CUDA="fail=ncclAllReduce:3:2"   the function's second call fails
 //   TOKAMAK_FAKE_CUDA="fail=ncclAsync:6:3"       the third group that runs hangs, and says so asynchronously
 #include <algorithm>
@@ -61,7 +61,7 @@ struct Operation {
   size_t count = 0;
   int dtype = 0;
   int reduction = 0;
-  int peer = 0;          // or root
+  int peer = 0;         // or root
   size_t in_group = 1;  // collectives
   bool isTransfer() const { return kind == Kind::Send || kind == Kind::Receive; }
 };
@@ -127,9 +127,12 @@ Held held(void* handle) {
 
 size_t sizeOf(int dtype) {
   switch (dtype) {
-    case 2: case 7: return 4;
-    case 4: case 8: return 8;
-    case 6: case 9: return 2;
+    case 2:
+    case 7: return 4;
+    case 4:
+    case 8: return 8;
+    case 6:
+    case 9: return 2;
     default: return 1;
   }
 }
@@ -198,8 +201,7 @@ std::vector<std::byte> resultOf(const Meeting& meeting, size_t member) {
     case Kind::Broadcast: return take(source(static_cast<size_t>(own.peer)), bytes);
     case Kind::AllGather: {
       std::vector<std::byte> all;
-      for (size_t of = 0; of < meeting.operations.size(); ++of)
-        all.insert(all.end(), source(of), source(of) + bytes);
+      for (size_t of = 0; of < meeting.operations.size(); ++of) all.insert(all.end(), source(of), source(of) + bytes);
       return all;
     }
     default: break;
@@ -239,8 +241,8 @@ Visit meet(Communicator& communicator, const Operation& operation) {
 
 bool isAgreed(const Meeting& meeting) {
   return std::ranges::all_of(meeting.operations, [&](const auto& operation) {
-    return operation && meeting.operations[0] && (&operation == meeting.operations.data() ||
-                                                   areOne(*meeting.operations[0], *operation));
+    return operation && meeting.operations[0] &&
+           (&operation == meeting.operations.data() || areOne(*meeting.operations[0], *operation));
   });
 }
 
@@ -303,7 +305,7 @@ void launchNow(const Held& communicator) {  // with the clique's mutex held
   stream->push([communicator, launch = std::move(launch)] { run(communicator, launch); });
 }
 
-int add(const char* function, void* handle, void* stream, const Operation& operation);
+int add(const char* function, void* handle, void* stream, const Operation& operation);  // below
 
 int stateOf(const Held& communicator) {  // with the clique's mutex held
   Clique& clique = *communicator->clique;
