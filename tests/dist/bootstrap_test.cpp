@@ -104,7 +104,8 @@ bool isToldOfDeath(RankSockets& sockets, int64_t dead) {
   } catch (const CommunicationError& error) {
     return error.fault() == CommunicationFault::Died && error.rank() == dead &&
            error.message() == "rank " + std::to_string(dead) + " died" &&
-           std::ssize(sockets.alive(ranks)) == sockets.size() - 1;
+           std::ssize(sockets.alive(ranks)) == sockets.size() - 1 &&
+           sockets.exchange("told", sockets.alive(ranks), {}).size() == ranks.size() - 1;  // before one of them leaves
   }
 }
 

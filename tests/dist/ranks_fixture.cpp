@@ -1,6 +1,7 @@
 #include "ranks_fixture.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <numeric>
@@ -135,6 +136,7 @@ std::optional<CommunicationError> TestRank::failure() {
 }
 
 std::vector<TransportCase> transportCases() {
+  if (std::getenv("TOKAMAK_TEST_NCCL") != nullptr) return ncclTransportCases();
   std::vector<TransportCase> cases = mpiTransportCases();
   if (isUnderMpirun()) return cases;
   std::ranges::copy(localTransportCases(), std::back_inserter(cases));

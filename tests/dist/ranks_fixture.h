@@ -36,6 +36,7 @@ struct TransportCase {
 std::vector<TransportCase> transportCases();
 std::vector<TransportCase> localTransportCases();
 std::vector<TransportCase> mpiTransportCases();
+/// Over NCCL; of $TOKAMAK_TEST_NCCL, on GPUs alone: "threads" of this process, or "processes" that launchers start.
 std::vector<TransportCase> ncclTransportCases();
 bool isUnderMpirun();
 

@@ -25,8 +25,8 @@ struct NcclOptions {
 ///   counts or roots differ.
 /// - A rank that dies is noticed by its connection, within 2 s.
 /// Errors: Usage for a time-out that is not positive; Unsupported for a device that is no GPU, without NCCL, or where
-/// it is older than 2.18; of the bootstrap; CommunicationError: TimedOut for a rank that nobody reaches, Mismatch for ranks
-/// with other versions of Tokamak or NCCL.
+/// it is older than 2.18; of the bootstrap; CommunicationError: TimedOut for a rank that nobody reaches, Mismatch for
+/// ranks with other versions of Tokamak or NCCL.
 std::unique_ptr<Communicator> ncclCommunicator(Bootstrap& bootstrap, const std::shared_ptr<Device>& device,
                                                const NcclOptions& options = {});
 

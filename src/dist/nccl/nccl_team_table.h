@@ -69,7 +69,8 @@ enum class NcclMessage : uint8_t {
 
 /// NCCL compares nothing: ranks that do not mean the same communication wait for ever. While all goes well, ranks tell
 /// each other nothing. Who waits for long tells the others what he waits in; they compare it with what they wait in,
-/// who is through with it answers with what it was to him, and who has not come with what he did last. So mismatches and missing ranks are named.
+/// who is through with it answers with what it was to him, and who has not come with what he did last. So mismatches
+/// and missing ranks are named.
 /// Thread safety: any threads may use it side by side.
 class NcclTeamTable {
  public:

@@ -20,9 +20,9 @@
 
 namespace tokamak {
 
-/// Operands: as TeamCommunicator::prepare() says. The stream's thread gives NCCL the calls of a group, and watches them:
-/// it polls until they are in the stream and until the GPU is through with them, sees errors of NCCL and of others, and
-/// ends the wait by an abort of the communicator. After an error it stays until no rank that lives reads memory of
+/// Operands: as TeamCommunicator::prepare() says. The stream's thread gives NCCL the calls of a group, and watches:
+/// it polls until they are in the stream and until the GPU is through with them, sees errors of NCCL and of others,
+/// and ends the wait by an abort of the communicator. After an error it stays until no rank that lives reads memory of
 /// another one any more, but no longer than a second.
 class NcclWork final : public CudaHostWork {
  public:
