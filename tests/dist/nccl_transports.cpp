@@ -66,7 +66,7 @@ Communicators onOwnGpu(int64_t ranks, std::chrono::milliseconds timeout) {
   return made;
 }
 
-void meetProcesses(int64_t ranks) {
+void meetGpuProcesses(int64_t ranks) {
   static std::map<int64_t, std::unique_ptr<Bootstrap>> meetings;
   std::unique_ptr<Bootstrap>& meeting = meetings[ranks];
   TcpBootstrapOptions job = tcpBootstrapFromEnvironment();
@@ -81,7 +81,7 @@ void meetProcesses(int64_t ranks) {
 std::vector<TransportCase> ncclTransportCases() {
   if (const char* const where = std::getenv("TOKAMAK_TEST_NCCL"); where != nullptr) {
     if (std::string(where) == "threads") return {{.name = "nccl", .make = onGpus, .compares_all = false}};
-    return {{.name = "nccl", .make = onOwnGpu, .meet = meetProcesses, .compares_all = false}};
+    return {{.name = "nccl", .make = onOwnGpu, .meet = meetGpuProcesses, .compares_all = false}};
   }
   return {{.name = "nccl_fake",
            .make =
