@@ -21,8 +21,11 @@ NcclJob::NcclJob(Bootstrap& bootstrap, const NcclLibrary& library, std::shared_p
 }
 
 std::shared_ptr<NcclTeamTable> NcclJob::table(std::span<const int64_t> ranks, int64_t epoch) {
-  sockets_->requireHere(ranks);
   const std::lock_guard lock(mutex_);
+  const auto isOver = [&](int64_t rank) {  // one that only begins to leave may have a work that waits for this one
+    return has_left_[static_cast<size_t>(rank)] != 0 || sockets_->isDead(rank);
+  };
+  if (std::ranges::any_of(ranks, isOver)) sockets_->requireHere(ranks);
   return tableAt({{ranks.begin(), ranks.end()}, epoch});
 }
 

@@ -35,7 +35,7 @@ class NcclJob final : public RankSockets::Listener {
   const std::shared_ptr<DriverContext>& context() const { return context_; }
   ReductionKernels& kernels() { return kernels_; }
 
-  /// Of the team in this epoch. Errors: CommunicationError where one of the ranks is gone.
+  /// Of the team in this epoch. Errors: CommunicationError where one of the ranks will not come any more.
   std::shared_ptr<NcclTeamTable> table(std::span<const int64_t> ranks, int64_t epoch);
   /// The others learn how far this rank came; its teams' communicators are gone then.
   void leave();
