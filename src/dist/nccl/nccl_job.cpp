@@ -13,7 +13,8 @@ NcclJob::NcclJob(Bootstrap& bootstrap, const NcclLibrary& library, std::shared_p
       context_(static_cast<CudaDevice&>(*device_).context()),
       timeout_(options.timeout),
       kernels_(context_, device_->properties().architecture, options.reduction_kernels),
-      has_left_(static_cast<size_t>(bootstrap.size())) {
+      has_left_(static_cast<size_t>(bootstrap.size())),
+      is_over_(static_cast<size_t>(bootstrap.size())) {
   auto sockets = std::make_unique<RankSockets>(bootstrap, options.timeout, *this);
   const std::lock_guard lock(mutex_);
   sockets_ = std::move(sockets);
@@ -23,7 +24,7 @@ NcclJob::NcclJob(Bootstrap& bootstrap, const NcclLibrary& library, std::shared_p
 std::shared_ptr<NcclTeamTable> NcclJob::table(std::span<const int64_t> ranks, int64_t epoch) {
   const std::lock_guard lock(mutex_);
   const auto isOver = [&](int64_t rank) {  // one that only begins to leave may have a work that waits for this one
-    return has_left_[static_cast<size_t>(rank)] != 0 || sockets_->isDead(rank);
+    return is_over_[static_cast<size_t>(rank)] != 0 || sockets_->isDead(rank);
   };
   if (std::ranges::any_of(ranks, isOver)) sockets_->requireHere(ranks);
   return tableAt({{ranks.begin(), ranks.end()}, epoch});
@@ -74,14 +75,23 @@ void NcclJob::receive(int64_t rank, std::span<const std::byte> message) {
   }
   std::vector<int64_t> ranks = reader.numbers();
   const std::shared_ptr<NcclTeamTable> table = tableAt({std::move(ranks), reader.number()});
+  if (kind == NcclMessage::Broken) noteGone(MessageReader(reader).breakage());
   lock.unlock();
   table->receive(kind, rank, reader);
+}
+
+// Who tells may know it sooner.
+void NcclJob::noteGone(const Breakage& breakage) {
+  const bool has_left = breakage.fault == CommunicationFault::Left;
+  if ((!has_left && breakage.fault != CommunicationFault::Died) || breakage.rank == sockets_->rank()) return;
+  sockets_->noteGone(breakage.fault, breakage.rank);
+  is_over_[static_cast<size_t>(breakage.rank)] = 1;
 }
 
 void NcclJob::noteLeft(int64_t rank, MessageReader& message) {
   {
     const std::lock_guard lock(mutex_);
-    has_left_[static_cast<size_t>(rank)] = 1;
+    has_left_[static_cast<size_t>(rank)] = is_over_[static_cast<size_t>(rank)] = 1;
   }
   const int64_t count = message.number();
   std::vector<std::shared_ptr<NcclTeamTable>> known = tablesOf(rank);

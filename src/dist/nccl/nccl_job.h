@@ -47,6 +47,7 @@ class NcclJob final : public RankSockets::Listener {
   using Key = std::pair<std::vector<int64_t>, int64_t>;
   std::shared_ptr<NcclTeamTable> tableAt(Key key);
   std::vector<std::shared_ptr<NcclTeamTable>> tablesOf(int64_t rank);
+  void noteGone(const Breakage& breakage);
   void noteLeft(int64_t rank, MessageReader& message);
 
   const NcclLibrary& library_;
@@ -57,7 +58,8 @@ class NcclJob final : public RankSockets::Listener {
   std::mutex mutex_;
   std::condition_variable made_;
   std::map<Key, std::shared_ptr<NcclTeamTable>> tables_;
-  std::vector<uint8_t> has_left_;
+  std::vector<uint8_t> has_left_;         // per rank: it said so
+  std::vector<uint8_t> is_over_;          // per rank: it comes to nothing any more, as it or another one said
   std::unique_ptr<RankSockets> sockets_;  // its thread calls this: gone first, ready last
 };
 

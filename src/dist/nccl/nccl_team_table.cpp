@@ -100,18 +100,29 @@ void NcclTeamTable::tellOutIfQuiet() {
   changed_.notify_all();
 }
 
-void NcclTeamTable::breakIfLeft(const NcclRun& run) {
-  for (const NcclRun::Item& item : run.items) {
-    for (const int64_t member : item.channel->members) {
-      const auto& left = left_[positionIn(member)];
-      if (!left) continue;
-      const auto count = left->find(endsOf(*item.channel, collectives_));
-      if (count != left->end() && item.number < count->second) continue;
-      breakLocked({CommunicationFault::Left, member,
-                   fmt::format("rank {} left the job before {}", member,
-                               operationName(placeOf(*item.channel, item.number), item.arrival->request.kind))});
-    }
+// A member that did not come to the operation, and will not.
+std::optional<int64_t> NcclTeamTable::findLeft(const NcclRun::Item& item) const {
+  for (const int64_t member : item.channel->members) {
+    const auto& left = left_[positionIn(member)];
+    if (!left) continue;
+    const auto count = left->find(endsOf(*item.channel, collectives_));
+    if (count == left->end() || item.number >= count->second) return member;
   }
+  return {};
+}
+
+void NcclTeamTable::breakIfLeft(const NcclRun& run) {
+  for (const NcclRun::Item& item : run.items)
+    if (const std::optional<int64_t> member = findLeft(item))
+      breakLocked({CommunicationFault::Left, *member,
+                   fmt::format("rank {} left the job before {}", *member,
+                               operationName(placeOf(*item.channel, item.number), item.arrival->request.kind))});
+}
+
+bool NcclTeamTable::isConcerned(const NcclRun& run) const {
+  const std::lock_guard lock(mutex_);
+  if (breakage_->fault != CommunicationFault::Left || breakage_->rank == rank()) return true;
+  return std::ranges::any_of(run.items, [&](const NcclRun::Item& item) { return findLeft(item).has_value(); });
 }
 
 void NcclTeamTable::remember(const NcclRun& run) {

@@ -107,6 +107,8 @@ class NcclTeamTable {
   /// The first breakage stays. Tells the other members.
   void breakUp(Breakage breakage) noexcept;
   bool isBroken() const { return is_broken_.load(std::memory_order_acquire); }
+  /// Whether the work cannot come to its end because of what broke the team: one that a rank came to before it left can.
+  bool isConcerned(const NcclRun& run) const;
   /// Errors: the CommunicationError of a broken team.
   void requireWhole() const;
   /// "Allreduce 7 of team (0 1 2 3)": the operation that is next on the channel, or this one.
@@ -139,6 +141,7 @@ class NcclTeamTable {
   void breakLocked(Breakage breakage);
   void requireWholeLocked() const;
   void breakIfLeft(const NcclRun& run);
+  std::optional<int64_t> findLeft(const NcclRun::Item& item) const;
   void compare(const NcclChannel& channel, int64_t number);
   void addOwn(const NcclRun& run);
   void tellWaitingLocked(NcclRun& run);

@@ -19,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLongestAfterAbort{1000};  // for kernels and ranks to go
+constexpr std::chrono::milliseconds kGrace{50};                // of a work on a GPU whose team breaks
 constexpr std::chrono::milliseconds kTellsAfter{20};           // where a work waits, at most
 
 bool isOver(const DriverLibrary& driver, driver::Event event) { return driver.event_query(event) != driver::kNotReady; }
@@ -33,7 +34,7 @@ class NcclWork::Watch {
   /// Errors: CommunicationError of a team that is broken meanwhile.
   void pulse() {
     NcclTeamTable& table = *work_.table_;
-    table.requireWhole();
+    if (table.isBroken() && table.isConcerned(work_.run_) && Clock::now() >= graceEnd()) table.requireWhole();
     pause();
     if (!work_.run_.has_arrived) {
       if (!isOver(context_.driver(), work_.ready_)) return;
@@ -46,7 +47,16 @@ class NcclWork::Watch {
     if (waited > table.timeout()) table.breakBecauseOfTime(work_.run_);
   }
 
+  /// The GPU has the work now.
+  void noteTold() { is_told_ = true; }
+
  private:
+  // Others may be at their next operation when they break the team, and this one be over all the same.
+  Clock::time_point graceEnd() {
+    if (!broken_at_) broken_at_ = Clock::now();
+    return *broken_at_ + (is_told_ ? kGrace : std::chrono::milliseconds(0));
+  }
+
   // Short waits are spun through; long ones cost little.
   void pause() {
     constexpr int64_t kSpins = 200;
@@ -57,6 +67,8 @@ class NcclWork::Watch {
   const NcclWork& work_;
   DriverContext& context_;
   Clock::time_point since_ = Clock::now();
+  std::optional<Clock::time_point> broken_at_ = {};
+  bool is_told_ = false;
   int64_t pulses_ = 0;
 };
 
@@ -213,6 +225,7 @@ void NcclWork::runAll(DriverContext& context, driver::Stream stream, std::span<v
   Watch watch(*this, context);
   if (needs_connection_) connect(watch);
   tell(watch, context, stream, buffers_);
+  watch.noteTold();
   context.check(driver.event_record(over_, stream), "{}: {}: recording an event", context.name(), name_);
   driver::Result status = driver.event_query(over_);
   for (; status == driver::kNotReady || !run_.has_arrived; status = driver.event_query(over_)) {

@@ -33,6 +33,10 @@ std::string systemId() {
   return id + std::string(network.data(), length > 0 ? static_cast<size_t>(length) : 0);
 }
 
+Breakage goneBecauseOf(CommunicationFault fault, int64_t rank) {
+  return {fault, rank, fmt::format("rank {} {}", rank, fault == CommunicationFault::Left ? "left the job" : "died")};
+}
+
 int64_t randomToken() {
   std::random_device device;
   return static_cast<int64_t>((uint64_t{device()} << 32U) | device());
@@ -186,8 +190,7 @@ void RankSockets::handleFrame(int64_t rank, std::span<const std::byte> frame) {
   if (kind == Kind::Message) return listener_.receive(rank, frame);
   const std::lock_guard lock(mutex_);
   Peer& peer = peers_[static_cast<size_t>(rank)];
-  if (kind == Kind::Leaving && !peer.gone)
-    peer.gone = {CommunicationFault::Left, rank, fmt::format("rank {} left the job", rank)};
+  if (kind == Kind::Leaving && !peer.gone) peer.gone = goneBecauseOf(CommunicationFault::Left, rank);
   if (kind == Kind::Left) peer.has_left = true;
   if (kind == Kind::Exchange || kind == Kind::ExchangeBroken) receiveExchange(kind, rank, frame);
   changed_.notify_all();
@@ -216,7 +219,7 @@ void RankSockets::noteClosed(int64_t rank) {
     Peer& peer = peers_[static_cast<size_t>(rank)];
     peer.is_open = false;
     is_death = !peer.has_left;
-    if (is_death) peer.gone = {CommunicationFault::Died, rank, fmt::format("rank {} died", rank)};
+    if (is_death) peer.gone = goneBecauseOf(CommunicationFault::Died, rank);
     changed_.notify_all();
   }
   if (is_death) listener_.noteDeath(rank);
@@ -316,6 +319,13 @@ std::vector<int64_t> RankSockets::alive(std::span<const int64_t> ranks) const {
 void RankSockets::requireHere(std::span<const int64_t> ranks) const {
   const std::lock_guard lock(mutex_);
   if (const Breakage* gone = whyGone(ranks)) raiseOf(*gone);
+}
+
+void RankSockets::noteGone(CommunicationFault fault, int64_t rank) {
+  const std::lock_guard lock(mutex_);
+  std::optional<Breakage>& gone = peers_[static_cast<size_t>(rank)].gone;
+  if (!gone) gone = goneBecauseOf(fault, rank);
+  changed_.notify_all();
 }
 
 bool RankSockets::isDead(int64_t rank) const {

@@ -59,6 +59,8 @@ class RankSockets {
   /// From now on this rank exchanges no more, as the others learn.
   void leave();
   bool isDead(int64_t rank) const;
+  /// Another rank says that this one has left or died, which its own socket will tell.
+  void noteGone(CommunicationFault fault, int64_t rank);
 
  private:
   enum class Kind : uint8_t { Message, Exchange, ExchangeBroken, Leaving, Left };
