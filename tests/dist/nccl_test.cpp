@@ -246,6 +246,22 @@ TEST(Nccl, ARankThatStaysAwayIsNamedAlsoWhereItIsConnectedTo) {
   EXPECT_EQ(liveNcclCommunicators(), 0);
 }
 
+// To rank 0, which sends to itself, the operation is over before anybody waits in it.
+TEST(Nccl, ARankThatIsThroughIsNotTakenForOneThatStaysAway) {
+  const FakeSettings settings(kFakeGpus);
+  jobOf(3, milliseconds(150)).run([](TestRank& rank) {
+    const auto team = rank.communicator().team(firstRanks(3));
+    const int64_t peer = rank.rank() == 0 ? 0 : 3 - rank.rank();
+    if (rank.rank() == 2) return std::this_thread::sleep_for(milliseconds(300));
+    const CommunicationRequest turned = {
+        .kind = Kind::CollectivePermute, .counts = {4}, .send_to = peer, .receive_from = peer};
+    const auto failure = rank.failureOfPost(*team, {&turned, 1}, {rank.memory(64), rank.memory(64)});
+    EXPECT_EQ(failure.has_value(), rank.rank() == 1);
+    const std::string text = failure ? failure->message() : "";
+    EXPECT_THAT(text, StartsWith(failure ? "rank 2 did not come to CollectivePermute 0 of team (0 1 2)" : ""));
+  });
+}
+
 TEST(Nccl, WhatNcclReducesOtherwiseIsStaged) {
   using enum ReductionKind;
   EXPECT_EQ(stagedType(Sum, DataType::F16), DataType::F32);

@@ -107,7 +107,7 @@ class NcclTeamTable {
   /// The first breakage stays. Tells the other members.
   void breakUp(Breakage breakage) noexcept;
   bool isBroken() const { return is_broken_.load(std::memory_order_acquire); }
-  /// Whether the work cannot come to its end because of what broke the team: one that a rank came to before it left can.
+  /// Whether the work cannot end because of what broke the team: one that a rank came to before it left can.
   bool isConcerned(const NcclRun& run) const;
   /// Errors: the CommunicationError of a broken team.
   void requireWhole() const;

@@ -290,7 +290,8 @@ std::vector<std::vector<std::byte>> RankSockets::exchange(std::string_view tag, 
   const auto isOver = [&] {
     if (here.breakage || findMissing() == here.given.end()) return true;
     // What somebody gave before he went is there already.
-    if (const Breakage* gone = whyGone(ranks); gone != nullptr) here.breakage = *gone;
+    for (size_t i = 0; i < ranks.size() && !here.breakage; ++i)
+      if (const Breakage* gone = here.given[i] ? nullptr : whyGone(ranks.subspan(i, 1))) here.breakage = *gone;
     return here.breakage.has_value();
   };
   if (!changed_.wait_until(lock, deadline, isOver)) {
