@@ -34,6 +34,7 @@
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/ops/math/load_store_op.h"
 #include "ir/text/names.h"
+#include "ir/verifier.h"
 #include "schedule/schedule_checks.h"
 #include "schedule/sharding.h"
 #include "schedule/transforms.h"
@@ -474,6 +475,7 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
 }
 
 std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLoweringOptions& options) {
+  verify(fusion, Stage::Scheduled);
   requireTensorsWithPlace(fusion);
   const std::unique_ptr<Fusion> local = makeReshardings(*propagateShardings(*unifyExtents(fusion)));
   std::unique_ptr<HostIrContainer> program = makeHostProgram(*local, options);

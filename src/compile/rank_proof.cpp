@@ -205,7 +205,8 @@ RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindi
   for (const std::vector<int64_t>& ranks : classes.ranks) {
     const auto describe = [&] { return fmt::format("for rank {}", ranks[0]); };
     const ErrorNote note(describe);
-    const auto local = localProgram(program, {.number = ranks[0], .ranks = options.ranks});
+    const auto local =
+        localProgram(program, {.number = ranks[0], .ranks = options.ranks, .extents = WholeExtents::Given});
     finishHostProgram(*local, options.lowering);
     proof.addClass(ranks, *local, localBindings(program, *local, bindings, ranks[0]),
                    differences.visitsOf(ranks[0], classes.frame), team_map, statements);

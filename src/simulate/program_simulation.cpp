@@ -65,7 +65,8 @@ RankSteps recordRank(const HostIrContainer& program, const ScalarBindings& exten
   const ErrorNote note(describeRank);
   const auto device = std::make_shared<ModelDevice>();
   ModelCommunicator communicator(rank, options.ranks, device);
-  std::unique_ptr<HostIrContainer> local = localProgram(program, {.number = rank, .ranks = options.ranks});
+  std::unique_ptr<HostIrContainer> local =
+      localProgram(program, {.number = rank, .ranks = options.ranks, .extents = WholeExtents::Given});
   if (options.finish) options.finish(*local);
   HostIrEvaluatorParams params;
   params.number_of_streams = options.number_of_streams;

@@ -24,7 +24,8 @@ static_assert(ncclUint8 == nccl::kUint8 && ncclInt32 == nccl::kInt32 && ncclInt6
               ncclFloat16 == nccl::kFloat16 && ncclFloat32 == nccl::kFloat32 && ncclFloat64 == nccl::kFloat64 &&
               ncclBfloat16 == nccl::kBfloat16);
 static_assert(ncclSum == nccl::kSum && ncclProd == nccl::kProd && ncclMax == nccl::kMax && ncclMin == nccl::kMin);
-static_assert(NCCL_CONFIG_UNDEF_INT == nccl::kUndefined && NCCL_API_MAGIC == nccl::kConfigMagic);
+constexpr ncclConfig_t kInitial = NCCL_CONFIG_INITIALIZER;
+static_assert(NCCL_CONFIG_UNDEF_INT == nccl::kUndefined && kInitial.magic == nccl::kConfigMagic);
 static_assert(offsetof(ncclConfig_t, size) == offsetof(nccl::Config, size) &&
               offsetof(ncclConfig_t, magic) == offsetof(nccl::Config, magic) &&
               offsetof(ncclConfig_t, version) == offsetof(nccl::Config, version) &&

@@ -302,7 +302,8 @@ TEST(Nccl, TheLastOperationsAreRemembered) {
   const FakeSettings settings(kFakeGpus);
   const auto bootstraps = threadBootstraps(1, std::chrono::seconds(5));
   const std::shared_ptr<Device> device = openFakeDevice();
-  const NcclLibrary& library = NcclLibrary::load(TOKAMAK_FAKE_DRIVER);
+  const std::string file = TOKAMAK_FAKE_DRIVER;
+  const NcclLibrary& library = NcclLibrary::load(file);
   NcclJob job(*bootstraps[0], library, device, {});
   const auto table = job.table(firstRanks(1), 0);
   NcclRun run;

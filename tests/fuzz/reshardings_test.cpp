@@ -16,6 +16,7 @@
 #include "analysis/device_mesh.h"
 #include "analysis/shards.h"
 #include "generator/draw_data.h"
+#include "generator/draw_marks.h"
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "generator/random.h"
@@ -31,79 +32,12 @@
 #include "ir/verifier.h"
 #include "oracle/evaluate.h"
 #include "schedule/commands.h"
-#include "schedule/transforms.h"
 
 namespace tokamak {
 namespace {
 
 using namespace generator;
 using oracle::OracleTensor;
-
-// --- marks ---
-
-DeviceMesh drawMesh(Random& random, int64_t ranks) {
-  static const std::vector<std::vector<int64_t>> kShapes = {{2}, {3}, {4}, {2, 2}, {2, 3}, {1, 2}, {3, 1}};
-  DeviceMesh mesh;
-  do mesh.shape = kShapes[static_cast<size_t>(random.below(static_cast<int64_t>(kShapes.size())))];
-  while (std::accumulate(mesh.shape.begin(), mesh.shape.end(), int64_t{1}, std::multiplies()) > ranks);
-  std::vector<int64_t> all(static_cast<size_t>(ranks));
-  std::iota(all.begin(), all.end(), int64_t{0});
-  for (size_t i = all.size(); i-- > 1;)
-    std::swap(all[i], all[static_cast<size_t>(random.below(static_cast<int64_t>(i) + 1))]);
-  const int64_t count = std::accumulate(mesh.shape.begin(), mesh.shape.end(), int64_t{1}, std::multiplies());
-  mesh.devices.assign(all.begin(), all.begin() + count);
-  if (random.below(2) == 0) std::ranges::sort(mesh.devices);
-  return mesh;
-}
-
-// Deals axes of the tensor out over dimensions of its mesh.
-void drawShards(TensorView& tensor, Random& random) {
-  const DeviceMesh mesh = tensor.mesh();
-  std::set<const IterDomain*> dealt;
-  for (size_t d = 0; d < mesh.shape.size(); ++d) {
-    const Axes shape = shapeOf(tensor);
-    if (shape.empty() || random.below(3) == 0) continue;
-    IterDomain* axis = shape[static_cast<size_t>(random.below(static_cast<int64_t>(shape.size())))];
-    const bool is_single = axis->isBroadcast() && axis->expandedExtent() == nullptr;
-    if (is_single || !dealt.insert(axis).second) continue;
-    const auto position = std::ranges::find(tensor.loop(), axis) - tensor.loop().begin();
-    const auto size = axis->visibleExtent()->constantInt();
-    const bool is_index = size == mesh.shape[d];
-    // Also chunks that are longer than they need be: 9 by 6.
-    const bool is_by_factor = size && *size > 1 && random.below(4) == 0;
-    int64_t chunk = 0;
-    if (is_by_factor) {
-      for (int64_t c = 1; c <= *size; ++c)
-        if ((*size + c - 1) / c == mesh.shape[d]) chunk = c;
-    }
-    if (chunk > 0)
-      split(&tensor, position, chunk, SplitSide::Inner);
-    else if (!is_index || random.below(2) == 0)
-      split(&tensor, position, mesh.shape[d], SplitSide::Outer);
-    tensor.axis(position)->parallelize(*deviceTypeOf(mesh, d));
-  }
-}
-
-// Most tensors of a program are on one mesh; few are elsewhere, or have no mesh.
-void drawMarks(Fusion& fusion, Random& random, int64_t ranks) {
-  const DeviceMesh main = drawMesh(random, ranks);
-  const bool is_mixed = random.below(3) == 0;
-  for (TensorView* tensor : fusion.allTensors()) {
-    const int64_t chance = random.below(10);
-    if (is_mixed && chance == 0) continue;
-    tensor->setMesh(is_mixed && chance < 3 ? drawMesh(random, ranks) : main);
-    drawShards(*tensor, random);
-  }
-  const auto isMarked = [](const TensorView* tensor) { return !tensor->mesh().empty(); };
-  if (std::ranges::none_of(fusion.allTensors(), isMarked)) fusion.outputs()[0]->setMesh(main);
-  // An output that updates an input has its marks: none, here.
-  for (const auto& [output, alias] : fusion.outputAliases()) {
-    for (TensorView* tensor : {output, asTensor(alias.target)}) {
-      fusion.clearLoops(*tensor);
-      tensor->setMesh(main);
-    }
-  }
-}
 
 // --- ranks by brute force ---
 

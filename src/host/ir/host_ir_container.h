@@ -22,7 +22,7 @@ struct Kernel;
 /// What a rank's part of a program (host/lower/local_program.h) knows of the whole one.
 struct RankOrigin {
   std::vector<int64_t> ranks = {};  ///< that are in a mesh of it, ascending
-  bool communicates = false;        ///< whether any of them does
+  bool communicates = false;        ///< whether any of them does, or relies on chunks that are equal on all
   std::string text_hash;            ///< of the whole program as it prints: 16 hexadecimal digits
   /// Inputs and extents of inputs of the whole program that are known on this rank, by their names there, in scalars
   /// of this program.

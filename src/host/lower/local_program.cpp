@@ -67,6 +67,7 @@ class LocalProgram {
  public:
   LocalProgram(const HostIrContainer& whole, JobRank rank)
       : whole_(whole),
+        extents_(rank.extents),
         program_(std::make_unique<HostIrContainer>(whole.name())),
         tensors_(*program_, rank.number, PartExtents::Computed) {
     TK_REQUIRE(0 <= rank.number && rank.number < rank.ranks, HostProgram,
@@ -82,7 +83,7 @@ class LocalProgram {
   }
 
   std::unique_ptr<HostIrContainer> make() {
-    findWholeExtents(whole_, tensors_);
+    relies_on_equal_chunks_ = findWholeExtents(whole_, tensors_, extents_);
     findReducedParts();
     // (In the order in which they were made, which names those without a name.)
     for (TensorView* tensor : mentioned_) {
@@ -127,7 +128,8 @@ class LocalProgram {
   }
 
   RankOrigin origin() {
-    RankOrigin origin = {.text_hash = fmt::format("{:016x}", hashOf(printHostProgram(whole_)))};
+    RankOrigin origin = {.communicates = relies_on_equal_chunks_,
+                         .text_hash = fmt::format("{:016x}", hashOf(printHostProgram(whole_)))};
     std::set<int64_t> ranks;
     for (const TensorView* tensor : mentioned_)
       ranks.insert(tensor->mesh().devices.begin(), tensor->mesh().devices.end());
@@ -464,6 +466,8 @@ class LocalProgram {
   }
 
   const HostIrContainer& whole_;
+  const WholeExtents extents_;
+  bool relies_on_equal_chunks_ = false;
   std::unique_ptr<HostIrContainer> program_;
   LocalTensors tensors_;
   std::set<TensorView*, ById> mentioned_;

@@ -1,16 +1,24 @@
 // Local programs: a host program over ranks as one of them runs it (docs/devices_design.md, section 1).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "host/ir/host_ir_container.h"
 
 namespace tokamak {
 
+/// How a rank finds an extent n that no input of its own tells whole, but by chunks of ceilDiv(n, d).
+enum class WholeExtents : uint8_t {
+  OfParts,  ///< d times its own chunk: all have to have the same
+  Given,    ///< who runs the program knows all ranks' inputs, and binds the symbol n
+};
+
 /// A rank of a job of `ranks` ranks: 0 <= number < ranks.
 struct JobRank {
   int64_t number = 0;
   int64_t ranks = 1;
+  WholeExtents extents = WholeExtents::OfParts;
 };
 
 /// What `rank` does of the program: an ordinary host program, in which nothing but communications knows of devices.
@@ -21,7 +29,7 @@ struct JobRank {
 ///   rank is in its team. Its `team` and `root` are those of the rank, and the side of which it has nothing is null.
 /// - A Set of a whole tensor to a sharded one on the same ranks is a Set of a slice.
 /// - An extent n that no input tells whole, but by chunks of ceilDiv(n, d), is d times the size of a chunk, which has a
-///   symbol of its own.
+///   symbol of its own; or it stays a symbol that is given with the inputs (WholeExtents).
 ///
 /// What is reduced over parts is a term of the rank: the result is marked partial, and only communications that combine
 /// the terms, or move them, read it. The copy does not say so any more.

@@ -17,11 +17,12 @@ void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols) {
 
 namespace {
 
-class WholeExtents {
+class ExtentSearch {
  public:
-  WholeExtents(const HostIrContainer& program, LocalTensors& tensors) : program_(program), tensors_(tensors) {}
+  ExtentSearch(const HostIrContainer& program, LocalTensors& tensors, WholeExtents extents)
+      : program_(program), tensors_(tensors), extents_(extents) {}
 
-  void find() {
+  bool find() {
     for (Val* input : program_.inputs()) {
       if (const Scalar* scalar = asScalar(input)) known_.insert(scalar);
     }
@@ -36,6 +37,7 @@ class WholeExtents {
           part == parts_.end() ? value : shardRange(value, part->second.chunkOf(value), part->second.coordinate).extent;
       if (copy->isSymbol()) tensors_.target().defaultSizes()[copy] = size;
     }
+    return !parts_.empty();
   }
 
  private:
@@ -83,6 +85,7 @@ class WholeExtents {
     Scalar* extent = shard.logical->visibleExtent();
     Fusion& source = input.fusion();
     const bool is_chunk = simplify(shard.chunk) == source.ceilDiv(extent, source.constant(shard.devices));
+    if (extents_ == WholeExtents::Given) known_.merge(unknownOf(*extent));
     if (!extent->isSymbol() || known_.contains(extent) || !is_chunk) return;
     const int64_t coordinate = (*coordinatesOf(input.mesh(), tensors_.rank()))[shard.dimension];
     Scalar* local = tensors_.target().symbol(extent->name() + "_part");
@@ -104,12 +107,15 @@ class WholeExtents {
 
   const HostIrContainer& program_;
   LocalTensors& tensors_;
+  const WholeExtents extents_;
   std::set<const Scalar*> known_;
   std::map<const Scalar*, Part> parts_;
 };
 
 }  // namespace
 
-void findWholeExtents(const HostIrContainer& program, LocalTensors& tensors) { WholeExtents(program, tensors).find(); }
+bool findWholeExtents(const HostIrContainer& program, LocalTensors& tensors, WholeExtents extents) {
+  return ExtentSearch(program, tensors, extents).find();
+}
 
 }  // namespace tokamak

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "host/ir/host_ir_container.h"
+#include "host/lower/local_program.h"
 #include "host/lower/local_tensors.h"
 
 namespace tokamak {
@@ -12,8 +13,9 @@ namespace tokamak {
 void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols);
 
 /// Extents that whole axes of the rank's input tensors and scalar inputs tell are known. One that stands in chunks of
-/// ceilDiv(n, d) alone becomes d times a symbol, which is the size of a chunk. Default sizes of the copy follow.
+/// ceilDiv(n, d) alone becomes d times a symbol, which is the size of a chunk, or is given (`extents`). Default sizes of the copy follow.
+/// Gives whether an extent is computed of a chunk: then all ranks have to have chunks of that size.
 /// Errors: HostProgram, naming the axis, for extents of inputs that are known in neither way.
-void findWholeExtents(const HostIrContainer& program, LocalTensors& tensors);
+bool findWholeExtents(const HostIrContainer& program, LocalTensors& tensors, WholeExtents extents);
 
 }  // namespace tokamak

@@ -1,0 +1,20 @@
+// Random marks of devices on the tensors of a fusion.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/fusion.h"
+#include "random.h"
+
+namespace tokamak::generator {
+
+enum class DrawnMarks : uint8_t {
+  OfMost,  ///< few tensors have no mesh
+  OfFew,   ///< propagation decides on most
+};
+
+/// Gives tensors meshes of ranks below `ranks`, and device axes. Most are on one mesh. An output that updates an input
+/// has its marks: none.
+void drawMarks(Fusion& fusion, Random& random, int64_t ranks, DrawnMarks which = DrawnMarks::OfMost);
+
+}  // namespace tokamak::generator

@@ -1,0 +1,108 @@
+// Random programs with random marks of devices run on ranks: marks are propagated, reshardings made and lowered, the
+// program over ranks proved, and what the ranks give together is what one device gives.
+#include <iostream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "analysis/bind_shape.h"
+#include "compile/program_on_ranks.h"
+#include "compile/rank_proof.h"
+#include "generator/draw_data.h"
+#include "generator/draw_marks.h"
+#include "generator/draw_program.h"
+#include "generator/environment.h"
+#include "graph/fusion_passes.h"
+#include "ir/clone.h"
+#include "ir/text/fusion_printer.h"
+#include "jit/open_device.h"
+#include "oracle/reference.h"
+
+namespace tokamak {
+namespace {
+
+using namespace generator;
+
+constexpr int64_t kRanks = 6;
+
+std::vector<RunValue> toTensors(std::vector<InputData>& data, Device& device) {
+  std::vector<RunValue> values;
+  for (InputData& each : data) {
+    if (const auto* scalar = std::get_if<ScalarValue>(&each)) {
+      values.emplace_back(*scalar);
+      continue;
+    }
+    auto& stored = std::get<StoredData>(each);
+    values.emplace_back(Tensor::borrowHost(device, stored.bytes.data() + stored.offset * sizeOf(stored.dtype),
+                                           stored.dtype, stored.sizes, stored.strides.data(), false));
+  }
+  return values;
+}
+
+ScalarBindings bindingsOf(const Fusion& program, const std::vector<InputData>& data) {
+  ScalarBindings bindings;
+  for (size_t i = 0; i < data.size(); ++i) {
+    if (const auto* tensor = std::get_if<StoredData>(&data[i]))
+      bindShape(*asTensor(program.inputs()[i]), tensor->sizes, bindings);
+    else
+      bindings[asScalar(program.inputs()[i])] = std::get<ScalarValue>(data[i]);
+  }
+  return bindings;
+}
+
+struct RanksTally {
+  int64_t communications = 0;
+  int64_t outputs = 0;
+};
+
+void run(const Fusion& marked, const Fusion& plain, std::vector<InputData> data, const HostLoweringOptions& lowering,
+         RanksTally& tally) {
+  const std::unique_ptr<HostIrContainer> lowered = lowerToRanks(marked, lowering);
+  const RankProof proof = proveRanks(*lowered, bindingsOf(*lowered, data), {.ranks = kRanks, .lowering = lowering});
+  for (const RankFinding& finding : proof.findings) ADD_FAILURE() << finding.message;
+  tally.communications += proof.communications;
+
+  oracle::Reference reference(plain, toOracle(data));
+  const auto device = openCpuDevice({.threads = 1});
+  const std::shared_ptr<Stream> stream = device->createStream();
+  ProgramOnRanks program(marked, {.ranks = kRanks,
+                                  .lowering = lowering,
+                                  .run = {.segments = SegmentMode::OpByOp},
+                                  .device = {.threads = 1, .poisons_memory = true}});
+  const std::vector<Tensor> outputs = program.run(toTensors(data, *device), {}, *device, stream);
+  ASSERT_EQ(outputs.size(), plain.outputs().size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const oracle::Comparison comparison =
+        reference.compare(i, {outputs[i].dtype(), outputs[i].sizes(), outputs[i].strides(),
+                              static_cast<const std::byte*>(outputs[i].hostDataToRead())});
+    EXPECT_TRUE(comparison.isOk()) << "output " << i << " differs";
+    ++tally.outputs;
+  }
+}
+
+// TOKAMAK_RANKS_PROGRAMS raises the number for longer runs; TOKAMAK_FUZZ_SEED is the first seed.
+TEST(ProgramsOnRanks, GiveWhatOneDeviceGives) {
+  const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
+  const uint64_t programs = fromEnvironment("TOKAMAK_RANKS_PROGRAMS", 150);
+  RanksTally tally;
+  for (uint64_t seed = first; seed < first + programs; ++seed) {
+    const Program program = drawProgram(seed, {.max_ops = 8, .max_elements = 128});
+    const auto plain = build(program);
+    Random random(seed);
+    const auto marked = cloneFusion(*fusionPass("unify-extents").run(*plain));
+    drawMarks(*marked, random, kRanks, seed % 2 == 0 ? DrawnMarks::OfFew : DrawnMarks::OfMost);
+    constexpr Grouping kGroupings[] = {Grouping::Fused, Grouping::Segments, Grouping::Single};
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, printFusion(*marked)));
+    try {
+      run(*marked, *plain, drawData(program, seed), {.grouping = kGroupings[seed % 3]}, tally);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    if (HasFailure()) break;
+  }
+  std::cout << fmt::format("{} communications, {} outputs\n", tally.communications, tally.outputs);
+  EXPECT_GT(tally.communications, 0);
+}
+
+}  // namespace
+}  // namespace tokamak
