@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "analysis/device_marks.h"
+#include "analysis/sharding.h"
 #include "base/profiler_range.h"
 #include "base/require.h"
 #include "compile/input_marks.h"
@@ -36,7 +37,7 @@
 #include "ir/text/names.h"
 #include "ir/verifier.h"
 #include "schedule/schedule_checks.h"
-#include "schedule/sharding.h"
+#include "schedule/shardings_aside.h"
 #include "schedule/transforms.h"
 #include "segment/group_merging.h"
 #include "segment/group_order.h"

@@ -6,7 +6,7 @@
 #include "base/require.h"
 #include "dist/communicator.h"
 #include "host/lower/local_program.h"
-#include "schedule/sharding.h"
+#include "schedule/shardings_aside.h"
 
 namespace tokamak {
 

@@ -24,9 +24,9 @@ bool isFree(const Fusion& fusion, TensorView* tensor) {
 std::optional<size_t> axisSent(const Sharding& from, const ReshardingStep& step) {
   switch (step.kind) {
     case ReshardingStep::Kind::Allgather:
-    case ReshardingStep::Kind::Gather: return from.uses[step.dimension].axis;
+    case ReshardingStep::Kind::Gather: return static_cast<size_t>(from.uses[step.dimension].parts.axis);
     case ReshardingStep::Kind::Scatter:
-    case ReshardingStep::Kind::ReduceScatter: return step.to.uses[step.dimension].axis;
+    case ReshardingStep::Kind::ReduceScatter: return static_cast<size_t>(step.to.uses[step.dimension].parts.axis);
     default: return std::nullopt;
   }
 }

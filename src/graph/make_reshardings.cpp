@@ -15,10 +15,13 @@
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/matmul_op.h"
 #include "ir/ops/math/pointwise_op.h"
+#include "schedule/shard.h"
 
 namespace tokamak {
 
 namespace {
+
+using Form = MeshUse::Form;
 
 using Streams = std::vector<MarkedParts>;
 
@@ -58,11 +61,11 @@ class Reshardings {
     if (const auto* op = expr.as<LoadStoreOp>()) return replaceSet(expr, *op);
     TensorView& out = *asTensor(expr.output(0));
     const OpShardings plan = localShardings(expr);
-    const TensorSharding want = tensorShardingOf(out);
+    const Sharding want = shardingOf(out);
     const auto* linear = expr.as<LinearOp>();
-    const auto hasTerms = [](const Spread& spread) { return spread.form == SpreadForm::Terms; };
+    const auto hasTerms = [](const MeshUse& use) { return use.form == Form::Partial; };
     const bool is_product = (linear != nullptr || expr.is<MatmulOp>()) && !(plan.result == want) &&
-                            std::ranges::any_of(plan.result.dimensions, hasTerms);
+                            std::ranges::any_of(plan.result.uses, hasTerms);
     std::map<const TensorView*, TensorView*> read;
     bool is_as_given = plan.result == want;
     for (TensorView* operand : tensorsOf(expr.inputs())) {
@@ -89,8 +92,8 @@ class Reshardings {
 
   // --- tensors of one sharding from those of another ---
 
-  TensorView* read(TensorView& operand, const TensorSharding& need, const Streams& streams) {
-    const TensorSharding given = tensorShardingOf(operand);
+  TensorView* read(TensorView& operand, const Sharding& need, const Streams& streams) {
+    const Sharding given = shardingOf(operand);
     const auto isThere = [&](int64_t rank) {
       return std::ranges::find(given.mesh.devices, rank) != given.mesh.devices.end();
     };
@@ -99,22 +102,35 @@ class Reshardings {
     return reshard(cloner_->clone(&operand), given, need, streams);
   }
 
-  TensorView* reshard(TensorView* from, const TensorSharding& given, const TensorSharding& need,
-                      const Streams& streams) {
-    for (const TensorSharding& next : reshardingPath(given, need)) from = set(from, next, streams);
+  TensorView* reshard(TensorView* from, const Sharding& given, const Sharding& need, const Streams& streams) {
+    for (const Sharding& next : reshardingPath(given, need)) from = set(from, next, streams);
     return from;
   }
 
-  TensorView* set(TensorView* from, const TensorSharding& sharding, const Streams& streams) {
+  TensorView* set(TensorView* from, const Sharding& sharding, const Streams& streams) {
     std::vector<Copy>& copies = copies_[from];
     for (const Copy& copy : copies)
       if (copy.sharding == sharding && copy.streams == streams) return copy.tensor;
     LoadStoreOp op{.in = from};
     op.infer(ShapeRule(target(), LoadStoreOp::info.name));
     TensorView* made = asTensor(target().appendOp(std::move(op))->output(0));
-    setSharding(*made, sharding, streams, *cloner_);
+    place(*made, sharding, streams);
     copies.push_back({sharding, streams, made});
     return made;
+  }
+
+  // Gives a new tensor a sharding of the source, and streams on axes that are not dealt out.
+  void place(TensorView& made, Sharding sharding, const Streams& streams) {
+    for (MeshUse& use : sharding.uses) use.parts = inTarget(std::move(use.parts));
+    shard(made, sharding);
+    for (const MarkedParts& stream : streams)
+      if (sharding.dimensionOf(stream.axis) < 0) markParts(made, inTarget(stream), ParallelType::Stream);
+  }
+
+  MarkedParts inTarget(MarkedParts parts) {
+    for (AxisCut& cut : parts.cuts) cut.factor = cloner_->clone(cut.factor);
+    parts.chunk = cloner_->clone(parts.chunk);
+    return parts;
   }
 
   // The streams of the reader's result along axes of the operand.
@@ -136,16 +152,16 @@ class Reshardings {
 
   // A Set changes one dimension, or stands behind Sets that change the others.
   bool replaceSet(const Expr& expr, const LoadStoreOp& op) {
-    const TensorSharding given = tensorShardingOf(*op.in);
-    const TensorSharding want = tensorShardingOf(*op.out);
+    const Sharding given = shardingOf(*op.in);
+    const Sharding want = shardingOf(*op.out);
     TK_REQUIRE(canReshard(given, want), HostProgram,
                "make-reshardings: {} is {}, and {}, of which it is set, is not; leave partial out", nameOf(*op.out),
                toString(op.out->partials()[0]), nameOf(*op.in));
-    std::vector<TensorSharding> path = reshardingPath(given, want);
+    std::vector<Sharding> path = reshardingPath(given, want);
     if (path.size() <= 1) return false;
     path.pop_back();
     TensorView* from = cloner_->clone(op.in);
-    for (const TensorSharding& next : path) from = set(from, next, streamsOf(*op.out));
+    for (const Sharding& next : path) from = set(from, next, streamsOf(*op.out));
     Fields fields = fieldsWith(expr, {{op.in, from}});
     setResult(fields, cloner_->clone(op.out));
     target().append(makeExpr(expr.kind(), fields));
@@ -156,7 +172,7 @@ class Reshardings {
   bool replaceProduct(const Expr& expr, const OpShardings& plan, std::map<const TensorView*, TensorView*> read) {
     TensorView& out = *asTensor(expr.output(0));
     const Streams streams = streamsOf(out);
-    const TensorSharding want = tensorShardingOf(out);
+    const Sharding want = shardingOf(out);
     const bool is_half = out.dtype() == DataType::F16 || out.dtype() == DataType::BF16;
     TensorView* bias = expr.is<LinearOp>() ? expr.as<LinearOp>()->bias : nullptr;
     Fields fields = fieldsWith(expr, read);
@@ -176,17 +192,17 @@ class Reshardings {
   }
 
   // Along the last axis of the sum; its one element where the product is of a vector.
-  TensorView* addBias(TensorView* sum, TensorView& bias, const TensorSharding& want, const Streams& streams) {
+  TensorView* addBias(TensorView* sum, TensorView& bias, const Sharding& want, const Streams& streams) {
     const auto last = static_cast<int64_t>(shapeOf(*sum).size()) - 1;
     const bool has_axis = !shapeOf(bias).empty();
     const bool is_single = has_axis && shapeOf(bias)[0]->isBroadcast() && shapeOf(bias)[0]->expandedExtent() == nullptr;
-    TensorSharding need = TensorSharding::wholeOn(want.mesh);
-    TensorSharding spread = need;  // of the bias among the axes of the sum
-    for (size_t d = 0; d < want.dimensions.size(); ++d) {
-      const Spread& own = want.dimensions[d];
-      if (!has_axis || is_single || own.form != SpreadForm::Parts || own.parts.axis != last) continue;
-      need.dimensions[d] = spread.dimensions[d] = own;
-      need.dimensions[d].parts.axis = 0;
+    Sharding need = wholeOn(want.mesh);
+    Sharding spread = need;  // of the bias among the axes of the sum
+    for (size_t d = 0; d < want.uses.size(); ++d) {
+      const MeshUse& own = want.uses[d];
+      if (!has_axis || is_single || own.form != Form::Chunk || own.parts.axis != last) continue;
+      need.uses[d] = spread.uses[d] = own;
+      need.uses[d].parts.axis = 0;
     }
     TensorView* own = read(bias, need, {});
     if (own->dtype() != sum->dtype())
@@ -203,7 +219,7 @@ class Reshardings {
     PointwiseOp add{.function = FunctionId::add, .ins = {sum, own}};
     add.infer(ShapeRule(target(), "add"));
     TensorView* made = asTensor(target().appendOp(std::move(add))->output(0));
-    setSharding(*made, want, streams, *cloner_);
+    place(*made, want, streams);
     return made;
   }
 
@@ -234,7 +250,7 @@ class Reshardings {
   }
 
   // A result with the axes of another tensor, which the op gave or nearly gave.
-  TensorView* defineLike(TensorView& out, DataType dtype, OpKind kind, Fields fields, const TensorSharding& sharding) {
+  TensorView* defineLike(TensorView& out, DataType dtype, OpKind kind, Fields fields, const Sharding& sharding) {
     Axes axes;
     for (const IterDomain* axis : out.logical())
       axes.push_back(target().axis({.kind = axis->kind(),
@@ -242,15 +258,15 @@ class Reshardings {
                                     .expanded_extent = cloner_->clone(axis->expandedExtent()),
                                     .is_rfactor = axis->isRFactor()}));
     TensorView* made = target().tensor(dtype, std::move(axes));
-    setSharding(*made, sharding, streamsOf(out), *cloner_);
+    place(*made, sharding, streamsOf(out));
     setResult(fields, made);
     target().append(makeExpr(kind, fields));
     return made;
   }
 
-  TensorView* define(OpKind kind, Fields fields, const TensorSharding& sharding, const Streams& streams) {
+  TensorView* define(OpKind kind, Fields fields, const Sharding& sharding, const Streams& streams) {
     TensorView* made = asTensor(defineExpr(target(), kind, fields)->output(0));
-    setSharding(*made, sharding, streams, *cloner_);
+    place(*made, sharding, streams);
     return made;
   }
 
@@ -280,7 +296,7 @@ class Reshardings {
   }
 
   struct Copy {
-    TensorSharding sharding;
+    Sharding sharding;
     Streams streams;
     TensorView* tensor = nullptr;
   };
@@ -292,7 +308,7 @@ class Reshardings {
 void requireUpdatesInPlace(const Fusion& fusion) {
   for (const auto& [output, alias] : fusion.outputAliases()) {
     const TensorView* input = asTensor(alias.target);
-    const bool is_same = input == nullptr || tensorShardingOf(*output) == tensorShardingOf(*input);
+    const bool is_same = input == nullptr || shardingOf(*output) == shardingOf(*input);
     TK_REQUIRE(is_same, HostProgram,
                "make-reshardings: {} updates {}, and its ranks have other parts of it; give both the same marks",
                nameOf(*output), nameOf(*input));

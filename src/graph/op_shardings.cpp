@@ -10,6 +10,7 @@
 #include "compute/axis_map.h"
 #include "compute/reduced_axes.h"
 #include "compute/reshape_groups.h"
+#include "ir/fields.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/reduction_op.h"
 #include "ir/ops/math/reshape_op.h"
@@ -18,6 +19,8 @@
 namespace tokamak {
 
 namespace {
+
+using Form = MeshUse::Form;
 
 std::vector<Scalar*> extentsOf(const TensorView& tensor) {
   std::vector<Scalar*> extents;
@@ -28,8 +31,8 @@ std::vector<Scalar*> extentsOf(const TensorView& tensor) {
 class OpPlan {
  public:
   explicit OpPlan(const Expr& op)
-      : op_(op), operands_(tensorsOf(op.inputs())), map_(op), target_(tensorShardingOf(*map_.rule().result)) {
-    for (const TensorView* operand : operands_) given_.emplace(operand, tensorShardingOf(*operand));
+      : op_(op), operands_(tensorsOf(op.inputs())), map_(op), target_(shardingOf(*map_.rule().result)) {
+    for (const TensorView* operand : operands_) given_.emplace(operand, shardingOf(*operand));
     reduction_ = reductionIn(map_.rule());
   }
 
@@ -37,9 +40,9 @@ class OpPlan {
     const auto* reduction = op_.as<ReductionOp>();
     is_elsewhere_ = reduction != nullptr && !(given_.at(reduction->in).mesh == target_.mesh);
     if (is_elsewhere_) target_ = ofReductionElsewhere(*reduction);
-    plan_.result = TensorSharding::wholeOn(target_.mesh);
+    plan_.result = wholeOn(target_.mesh);
     for (const TensorView* operand : operands_) plan_.operands.emplace(operand, plan_.result);
-    for (size_t d = 0; d < target_.dimensions.size(); ++d) {
+    for (size_t d = 0; d < target_.uses.size(); ++d) {
       if (target_.mesh.shape[d] > 1) planDimension(d);
     }
     return std::move(plan_);
@@ -65,23 +68,23 @@ class OpPlan {
   }
 
   // What the operand's parts make of the result on its own mesh.
-  TensorSharding ofReductionElsewhere(const ReductionOp& op) const {
-    TensorSharding sharding = given_.at(op.in);
-    for (Spread& spread : sharding.dimensions) {
-      if (spread.form != SpreadForm::Parts) {
-        spread = {};
-      } else if (std::ranges::find(op.axes, spread.parts.axis) != op.axes.end()) {
-        spread = {.form = SpreadForm::Terms, .reduction = op.op};
+  Sharding ofReductionElsewhere(const ReductionOp& op) const {
+    Sharding sharding = given_.at(op.in);
+    for (MeshUse& use : sharding.uses) {
+      if (use.form != Form::Chunk) {
+        use = {};
+      } else if (std::ranges::find(op.axes, use.parts.axis) != op.axes.end()) {
+        use = {.form = Form::Partial, .reduction = op.op};
       } else {
-        spread.parts.axis -= std::ranges::count_if(op.axes, [&](int64_t axis) { return axis < spread.parts.axis; });
+        use.parts.axis -= std::ranges::count_if(op.axes, [&](int64_t axis) { return axis < use.parts.axis; });
       }
     }
     return sharding;
   }
 
   void planDimension(size_t d) {
-    const Spread& want = target_.dimensions[d];
-    if (want.form == SpreadForm::Terms) {
+    const MeshUse& want = target_.uses[d];
+    if (want.form == Form::Partial) {
       const bool is_planned = planTerms(d);
       TK_REQUIRE(
           is_planned || is_elsewhere_, HostProgram,
@@ -91,7 +94,7 @@ class OpPlan {
           parallelTypeName(*deviceTypeOf(target_.mesh, d)));
       return;
     }
-    if (want.form == SpreadForm::Parts) {
+    if (want.form == Form::Chunk) {
       const auto needs = needsOf(want.parts, target_.mesh.shape[d]);
       const bool is_given = needs && std::ranges::any_of(*needs, [&](const Need& need) { return isGiven(d, need); });
       if (is_given && take(d, want, *needs)) return;
@@ -103,9 +106,8 @@ class OpPlan {
   }
 
   bool isGiven(size_t d, const Need& need) const {
-    const TensorSharding& given = given_.at(need.operand);
-    return given.mesh == target_.mesh && given.dimensions[d].form == SpreadForm::Parts &&
-           given.dimensions[d].parts == need.parts;
+    const Sharding& given = given_.at(need.operand);
+    return given.mesh == target_.mesh && given.uses[d].form == Form::Chunk && given.uses[d].parts == need.parts;
   }
 
   // The parts of operands that go along with those of the result; nothing where the op does not go along the axis.
@@ -133,7 +135,7 @@ class OpPlan {
     Scalar* own = simplify(shapeOf(operand)[static_cast<size_t>(axis)]->visibleExtent());
     Scalar* extent = simplify(shapeOf(result())[static_cast<size_t>(parts.axis)]->visibleExtent());
     if (own != extent) return std::nullopt;
-    return Need{&operand, {.axis = axis, .steps = parts.steps, .chunk = parts.chunk}};
+    return Need{&operand, {.axis = axis, .cuts = parts.cuts, .chunk = parts.chunk}};
   }
 
   // Expanded axes repeat one element, but have to show the same part. False where one goes along another axis, too.
@@ -206,23 +208,23 @@ class OpPlan {
     // (Else a split by this factor makes other parts.)
     if (scaled == 0 || (*size + scaled - 1) / scaled != devices) return std::nullopt;
     own.chunk = result().fusion().constant(scaled);
-    own.steps = {{.factor = own.chunk, .is_inner_factor = true}};
+    own.cuts = {{.factor = own.chunk, .is_inner_factor = true}};
     return Need{&operand, own};
   }
 
   // Terms of the result, where an operand has parts of a reduced axis.
   bool planTerms(size_t d) {
     if (reduction_ == nullptr || !hasOwnExtents()) return false;
-    const Spread& want = target_.dimensions[d];
+    const MeshUse& want = target_.uses[d];
     const bool has_terms = reductionOf(map_.rule()) != nullptr;  // no bias is added to them
-    if (want.form == SpreadForm::Terms && !(has_terms && want.reduction == reduction_->reduction)) return false;
+    if (want.form == Form::Partial && !(has_terms && want.reduction == reduction_->reduction)) return false;
     for (const TensorView* operand : operands_) {
-      const TensorSharding& given = given_.at(operand);
-      if (!(given.mesh == target_.mesh) || given.dimensions[d].form != SpreadForm::Parts) continue;
-      const MarkedParts& parts = given.dimensions[d].parts;
+      const Sharding& given = given_.at(operand);
+      if (!(given.mesh == target_.mesh) || given.uses[d].form != Form::Chunk) continue;
+      const MarkedParts& parts = given.uses[d].parts;
       const auto number = reducedAxis(*reduction_, *operand, parts.axis);
       const auto needs = number ? needsOfTerms(*number, *operand, parts) : std::nullopt;
-      const Spread terms{.form = SpreadForm::Terms, .reduction = reduction_->reduction};
+      const MeshUse terms{.form = Form::Partial, .reduction = reduction_->reduction};
       if (needs && take(d, terms, *needs)) return true;
     }
     return false;
@@ -257,7 +259,7 @@ class OpPlan {
         is_alike = is_alike && element.index[i] == &coordinate &&
                    reducedAxis(*reduction_, *element.tensor, axis) == number &&
                    simplify(shapeOf(*element.tensor)[i]->visibleExtent()) == extent;
-        needs.push_back({element.tensor, {.axis = axis, .steps = parts.steps, .chunk = parts.chunk}});
+        needs.push_back({element.tensor, {.axis = axis, .cuts = parts.cuts, .chunk = parts.chunk}});
       }
     });
     return is_alike ? std::optional(needs) : std::nullopt;
@@ -265,27 +267,26 @@ class OpPlan {
 
   // False, and nothing is planned, where an axis of an operand would have parts over two dimensions, or the operand
   // parts of two axes over one.
-  bool take(size_t d, const Spread& spread, const std::vector<Need>& needs) {
+  bool take(size_t d, const MeshUse& use, const std::vector<Need>& needs) {
     for (const Need& need : needs) {
-      const TensorSharding& planned = plan_.operands.at(need.operand);
-      for (const Spread& other : planned.dimensions)
-        if (other.form == SpreadForm::Parts && other.parts.axis == need.parts.axis) return false;
+      const Sharding& planned = plan_.operands.at(need.operand);
+      for (const MeshUse& other : planned.uses)
+        if (other.form == Form::Chunk && other.parts.axis == need.parts.axis) return false;
       for (const Need& other : needs)
         if (other.operand == need.operand && !(other.parts == need.parts)) return false;
     }
-    plan_.result.dimensions[d] = spread;
-    for (const Need& need : needs)
-      plan_.operands.at(need.operand).dimensions[d] = {.form = SpreadForm::Parts, .parts = need.parts};
+    plan_.result.uses[d] = use;
+    for (const Need& need : needs) plan_.operands.at(need.operand).uses[d] = {.form = Form::Chunk, .parts = need.parts};
     return true;
   }
 
   const Expr& op_;
   std::vector<TensorView*> operands_;
   AxisMap map_;
-  TensorSharding target_;
+  Sharding target_;
   const Element* reduction_ = nullptr;
   bool is_elsewhere_ = false;  // the op is a reduction that is done on the mesh of its operand
-  std::map<const TensorView*, TensorSharding, ById> given_;
+  std::map<const TensorView*, Sharding, ById> given_;
   OpShardings plan_;
 };
 

@@ -3,13 +3,13 @@
 
 #include <map>
 
-#include "graph/tensor_sharding.h"
+#include "analysis/sharding.h"
 
 namespace tokamak {
 
 struct OpShardings {
-  TensorSharding result;                                       ///< which may be another than that of the result's marks
-  std::map<const TensorView*, TensorSharding, ById> operands;  ///< all of one mesh
+  Sharding result;                                       ///< which may be another than that of the result's marks
+  std::map<const TensorView*, Sharding, ById> operands;  ///< all of one mesh
 };
 
 /// How the op is done such that it is local (host/lower/local_ops.h), as near to the marks of its result as it can be.

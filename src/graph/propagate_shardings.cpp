@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "analysis/device_mesh.h"
+#include "analysis/marked_parts.h"
 #include "analysis/part_axes.h"
 #include "analysis/shards.h"
-#include "graph/part_form.h"
 #include "ir/clone.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/matmul_op.h"
@@ -27,10 +27,6 @@
 namespace tokamak {
 
 namespace {
-
-Scalar& shownExtent(const TensorView& tensor, int64_t axis) {
-  return *shapeOf(tensor)[static_cast<size_t>(axis)]->visibleExtent();
-}
 
 // A tensor that another one may follow, and the op that reads one of them and computes the other; null where one is an
 // output that updates the other.
@@ -235,29 +231,27 @@ class Propagation {
   }
 
   bool takeAxis(TensorView& tensor, const Shard& shard, const Link& link, const TensorView& from) {
-    Scalar& extent = shownExtent(tensor, link.to);
-    const auto form =
-        link.from_elements == nullptr
-            ? formOfCuts(extent, cutsOf(shard), shard.devices)
-            : formOfElements(extent, *link.to_elements, *fusion_.mul(shard.chunk, link.from_elements), shard.devices);
+    const auto parts = link.from_elements == nullptr
+                           ? partsOfCuts(tensor, link.to, markedPartsOf(from, *shard.loop_axis)->cuts, shard.devices)
+                           : partsOfElements(tensor, link.to, *link.to_elements,
+                                             *fusion_.mul(shard.chunk, link.from_elements), shard.devices);
     IterDomain& logical = *shapeOf(tensor)[static_cast<size_t>(link.to)];
-    if (!form || !canCompute(tensor, link.to, *form, shard.devices) || isDealtOut(tensor, logical)) return false;
+    if (!parts || !canCompute(tensor, *parts, shard.devices) || isDealtOut(tensor, logical)) return false;
     const std::string_view how = link.from_elements == nullptr ? "is" : "has the elements of";
     const std::string reason = fmt::format("{} of {}: axis {} {} its axis {}", parallelTypeName(shard.type),
                                            names_.nameOf(from), link.to, how, link.from);
-    return mark(tensor, logical, *form, shard.type, reason);
+    return mark(tensor, logical, *parts, shard.type, reason);
   }
 
   // Whether the tensor's own op can be done for such parts.
-  bool canCompute(const TensorView& tensor, int64_t axis, const PartForm& form, int64_t devices) {
+  bool canCompute(const TensorView& tensor, const MarkedParts& parts, int64_t devices) {
     if (tensor.definition() == nullptr) return true;
     const PartAxes& axes = partAxesOf(*tensor.definition());
-    if (!axes.isLocalAlong(axis)) return false;
+    if (!axes.isLocalAlong(parts.axis)) return false;
     return std::ranges::all_of(axes.pairs(), [&](const PartAxisPair& pair) {
-      if (pair.result_axis != axis || pair.isSameIndex()) return true;
-      const Scalar& elements = *fusion_.mul(form.chunk, pair.result_elements);
-      return formOfElements(shownExtent(*pair.operand, pair.operand_axis), *pair.operand_elements, elements, devices)
-          .has_value();
+      if (pair.result_axis != parts.axis || pair.isSameIndex()) return true;
+      Scalar& elements = *fusion_.mul(parts.chunk, pair.result_elements);
+      return partsOfElements(*pair.operand, pair.operand_axis, *pair.operand_elements, elements, devices).has_value();
     });
   }
 
@@ -277,24 +271,24 @@ class Propagation {
 
   // Splits that the tensor's own schedule has are taken as they are. False, and nothing changes, where its loops are
   // made in another way.
-  bool mark(TensorView& tensor, IterDomain& logical, const PartForm& form, ParallelType type,
+  bool mark(TensorView& tensor, IterDomain& logical, const MarkedParts& parts, ParallelType type,
             const std::string& reason) {
     IterDomain* axis = &logical;
     size_t done = 0;
-    for (; done < form.cuts.size() && !isLoop(tensor, *axis); ++done) {
-      axis = outerOfSplit(*axis, form.cuts[done]);
+    for (; done < parts.cuts.size() && !isLoop(tensor, *axis); ++done) {
+      axis = outerOfSplit(*axis, parts.cuts[done]);
       if (axis == nullptr) return false;
     }
     if (!isLoop(tensor, *axis) || axis->parallelType() != ParallelType::Serial) return false;
     const std::string name = names_.nameOf(tensor);
     const int64_t position = std::ranges::find(tensor.loop(), axis) - tensor.loop().begin();
-    for (; done < form.cuts.size(); ++done) {
-      const Cut& cut = form.cuts[done];
-      split(&tensor, position, cut.factor, cut.side);
+    for (; done < parts.cuts.size(); ++done) {
+      const AxisCut& cut = parts.cuts[done];
+      split(&tensor, position, cut.factor, cut.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
       const auto namer = [&](const Scalar& symbol) { return names_.nameOf(symbol); };
       commands_.push_back(
           {fmt::format("split({}, axis={}, factor={}{})", name, position, scalarText(*cut.factor, namer),
-                       cut.side == SplitSide::Inner ? "" : ", inner_split=false"),
+                       cut.is_inner_factor ? "" : ", inner_split=false"),
            reason});
     }
     parallelize(&tensor, position, type);
@@ -310,10 +304,10 @@ class Propagation {
     return std::ranges::find(tensor.loop(), &axis) != tensor.loop().end();
   }
 
-  static IterDomain* outerOfSplit(const IterDomain& axis, const Cut& cut) {
+  static IterDomain* outerOfSplit(const IterDomain& axis, const AxisCut& cut) {
     const DomainExpr* step = axis.use();
     const bool is_same = step != nullptr && step->kind == DomainExprKind::Split && step->factor == cut.factor &&
-                         step->is_inner_factor == (cut.side == SplitSide::Inner);
+                         step->is_inner_factor == cut.is_inner_factor;
     return is_same ? step->out[0] : nullptr;
   }
 

@@ -11,48 +11,50 @@ namespace tokamak {
 
 namespace {
 
-bool isParts(const Spread& spread) { return spread.form == SpreadForm::Parts; }
+using Form = MeshUse::Form;
+
+bool isParts(const MeshUse& use) { return use.form == Form::Chunk; }
 
 // The part of the tensor that a rank has, or of its elements one has terms of.
-double shareOf(const TensorSharding& sharding) {
+double shareOf(const Sharding& sharding) {
   double share = 1;
-  for (size_t d = 0; d < sharding.dimensions.size(); ++d)
-    if (isParts(sharding.dimensions[d])) share /= static_cast<double>(sharding.mesh.shape[d]);
+  for (size_t d = 0; d < sharding.uses.size(); ++d)
+    if (isParts(sharding.uses[d])) share /= static_cast<double>(sharding.mesh.shape[d]);
   return share;
 }
 
 // What a rank sends, as a part of the tensor.
-double costOf(const TensorSharding& from, size_t dimension, const Spread& to) {
+double costOf(const Sharding& from, size_t dimension, const MeshUse& to) {
   const auto devices = static_cast<double>(from.mesh.shape[dimension]);
   const double others = (devices - 1) / devices;
-  switch (from.dimensions[dimension].form) {
-    case SpreadForm::Whole: return 0;
-    case SpreadForm::Parts: return shareOf(from) * (isParts(to) ? others : devices - 1);
-    case SpreadForm::Terms: return shareOf(from) * (isParts(to) ? others : 2 * others);
+  switch (from.uses[dimension].form) {
+    case Form::Whole: return 0;
+    case Form::Chunk: return shareOf(from) * (isParts(to) ? others : devices - 1);
+    case Form::Partial: return shareOf(from) * (isParts(to) ? others : 2 * others);
   }
   return 0;
 }
 
 // What the dimension may become next on its way: nothing where another dimension has parts of that axis now.
-std::optional<Spread> nextSpread(const TensorSharding& from, size_t dimension, const Spread& to) {
+std::optional<MeshUse> nextUse(const Sharding& from, size_t dimension, const MeshUse& to) {
   if (!isParts(to)) return to;
-  const Spread& own = from.dimensions[dimension];
-  if (isParts(own) && own.parts.axis == to.parts.axis) return Spread{};  // other parts of one axis
-  for (size_t d = 0; d < from.dimensions.size(); ++d) {
-    const Spread& other = from.dimensions[d];
+  const MeshUse& own = from.uses[dimension];
+  if (isParts(own) && own.parts.axis == to.parts.axis) return MeshUse{};  // other parts of one axis
+  for (size_t d = 0; d < from.uses.size(); ++d) {
+    const MeshUse& other = from.uses[d];
     if (d != dimension && isParts(other) && other.parts.axis == to.parts.axis) return std::nullopt;
   }
   return to;
 }
 
 // On one mesh.
-void changeDimensions(TensorSharding from, const TensorSharding& to, std::vector<TensorSharding>& path) {
+void changeDimensions(Sharding from, const Sharding& to, std::vector<Sharding>& path) {
   while (!(from == to)) {
     double least = std::numeric_limits<double>::infinity();
-    std::pair<size_t, Spread> best;
-    for (size_t d = 0; d < from.dimensions.size(); ++d) {
-      if (from.dimensions[d] == to.dimensions[d]) continue;
-      const auto next = nextSpread(from, d, to.dimensions[d]);
+    std::pair<size_t, MeshUse> best;
+    for (size_t d = 0; d < from.uses.size(); ++d) {
+      if (from.uses[d] == to.uses[d]) continue;
+      const auto next = nextUse(from, d, to.uses[d]);
       if (next && costOf(from, d, *next) < least) {
         least = costOf(from, d, *next);
         best = {d, *next};
@@ -60,10 +62,10 @@ void changeDimensions(TensorSharding from, const TensorSharding& to, std::vector
     }
     // Dimensions that wait for one another's axes: one of them gives its axis up.
     if (least == std::numeric_limits<double>::infinity()) {
-      const auto waiting = std::ranges::mismatch(from.dimensions, to.dimensions);
-      best = {static_cast<size_t>(waiting.in1 - from.dimensions.begin()), Spread{}};
+      const auto waiting = std::ranges::mismatch(from.uses, to.uses);
+      best = {static_cast<size_t>(waiting.in1 - from.uses.begin()), MeshUse{}};
     }
-    from.dimensions[best.first] = best.second;
+    from.uses[best.first] = best.second;
     path.push_back(from);
   }
 }
@@ -78,30 +80,30 @@ bool hasRanksOf(const DeviceMesh& mesh, const DeviceMesh& other) {
 }
 
 // What the only dimension has that is longer than 1.
-Spread spreadOfLine(const TensorSharding& sharding) {
-  const auto found = std::ranges::find_if_not(sharding.dimensions, &Spread::isWhole);
-  return found == sharding.dimensions.end() ? Spread{} : *found;
+MeshUse useOfLine(const Sharding& sharding) {
+  const auto found = std::ranges::find_if_not(sharding.uses, &MeshUse::isWhole);
+  return found == sharding.uses.end() ? MeshUse{} : *found;
 }
 
 // Whether each rank of one line sends its part to one rank of the other.
-bool isMoveOfParts(const TensorSharding& from, const TensorSharding& to) {
-  return isLine(from.mesh) && isLine(to.mesh) && isParts(spreadOfLine(from)) &&
-         spreadOfLine(from) == spreadOfLine(to) && from.mesh.devices.size() == to.mesh.devices.size();
+bool isMoveOfParts(const Sharding& from, const Sharding& to) {
+  return isLine(from.mesh) && isLine(to.mesh) && isParts(useOfLine(from)) &&
+         useOfLine(from) == useOfLine(to) && from.mesh.devices.size() == to.mesh.devices.size();
 }
 
 }  // namespace
 
-bool canReshard(const TensorSharding& from, const TensorSharding& to) {
-  for (size_t d = 0; d < to.dimensions.size(); ++d) {
-    if (to.dimensions[d].form != SpreadForm::Terms) continue;
-    if (!(from.mesh == to.mesh) || !(from.dimensions[d] == to.dimensions[d])) return false;
+bool canReshard(const Sharding& from, const Sharding& to) {
+  for (size_t d = 0; d < to.uses.size(); ++d) {
+    if (to.uses[d].form != Form::Partial) continue;
+    if (!(from.mesh == to.mesh) || !(from.uses[d] == to.uses[d])) return false;
   }
   return true;
 }
 
-std::vector<TensorSharding> reshardingPath(const TensorSharding& from, const TensorSharding& to) {
+std::vector<Sharding> reshardingPath(const Sharding& from, const Sharding& to) {
   TK_CHECK(canReshard(from, to), "a path to terms that are not there");
-  std::vector<TensorSharding> path;
+  std::vector<Sharding> path;
   if (from.mesh == to.mesh) {
     changeDimensions(from, to, path);
     return path;
@@ -109,15 +111,15 @@ std::vector<TensorSharding> reshardingPath(const TensorSharding& from, const Ten
   if (isMoveOfParts(from, to)) return {to};
   const bool has_ranks = hasRanksOf(from.mesh, to.mesh);
   const bool is_same_job = has_ranks && hasRanksOf(to.mesh, from.mesh);
-  TensorSharding left = from;
+  Sharding left = from;
   if (!from.isWhole() && (!isLine(from.mesh) || is_same_job)) {
-    left = TensorSharding::wholeOn(from.mesh);
+    left = wholeOn(from.mesh);
     changeDimensions(from, left, path);
   }
-  TensorSharding arrived = TensorSharding::wholeOn(to.mesh);
-  const auto dealt = std::ranges::find_if(to.dimensions, isParts);
-  if (left.isWhole() && dealt != to.dimensions.end() && (has_ranks || isLine(to.mesh)))
-    arrived.dimensions[static_cast<size_t>(dealt - to.dimensions.begin())] = *dealt;
+  Sharding arrived = wholeOn(to.mesh);
+  const auto dealt = std::ranges::find_if(to.uses, isParts);
+  if (left.isWhole() && dealt != to.uses.end() && (has_ranks || isLine(to.mesh)))
+    arrived.uses[static_cast<size_t>(dealt - to.uses.begin())] = *dealt;
   path.push_back(arrived);
   changeDimensions(arrived, to, path);
   return path;

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "graph/tensor_sharding.h"
+#include "analysis/sharding.h"
 
 namespace tokamak {
 
@@ -17,9 +17,9 @@ namespace tokamak {
 ///   parts of one dimension too, as does one that deals a whole tensor out over a mesh of one dimension.
 ///
 /// Legal: `to` has no terms that `from` has not on the same mesh.
-std::vector<TensorSharding> reshardingPath(const TensorSharding& from, const TensorSharding& to);
+std::vector<Sharding> reshardingPath(const Sharding& from, const Sharding& to);
 
 /// Whether a tensor of sharding `from` may be set to one of `to` at all: nothing makes terms of what is whole.
-bool canReshard(const TensorSharding& from, const TensorSharding& to);
+bool canReshard(const Sharding& from, const Sharding& to);
 
 }  // namespace tokamak

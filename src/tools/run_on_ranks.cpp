@@ -11,7 +11,7 @@
 #include "compile/unsharded_fusion.h"
 #include "jit/open_device.h"
 #include "oracle/reference.h"
-#include "schedule/sharding.h"
+#include "schedule/shardings_aside.h"
 #include "tools/input_values.h"
 #include "tools/kernels_option.h"
 #include "tools/lowering_options.h"

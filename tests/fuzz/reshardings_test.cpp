@@ -14,6 +14,7 @@
 
 #include "analysis/bind_shape.h"
 #include "analysis/device_mesh.h"
+#include "analysis/sharding.h"
 #include "analysis/shards.h"
 #include "generator/draw_data.h"
 #include "generator/draw_marks.h"
@@ -22,7 +23,6 @@
 #include "generator/random.h"
 #include "graph/fusion_passes.h"
 #include "graph/make_reshardings.h"
-#include "graph/tensor_sharding.h"
 #include "host/lower/local_ops.h"
 #include "ir/clone.h"
 #include "ir/equal.h"
@@ -62,22 +62,22 @@ class Ranks {
 
   static bool isResharding(const Expr& expr) {
     const auto* set = expr.as<LoadStoreOp>();
-    return set != nullptr && !(tensorShardingOf(*set->in) == tensorShardingOf(*set->out));
+    return set != nullptr && !(shardingOf(*set->in) == shardingOf(*set->out));
   }
 
   // The tensor put together, which all ranks that have the same part agree on.
   OracleTensor whole(const TensorView& tensor) {
     const std::vector<int64_t> sizes = sizesOf(tensor, bindings_);
     OracleTensor result = oracle::zeros(tensor.dtype(), sizes);
-    const TensorSharding sharding = tensorShardingOf(tensor);
-    const auto terms = std::ranges::find(sharding.dimensions, SpreadForm::Terms, &Spread::form);
+    const Sharding sharding = shardingOf(tensor);
+    const auto terms = std::ranges::find(sharding.uses, MeshUse::Form::Partial, &MeshUse::form);
     std::vector<bool> is_first(result.elements.size(), true);
     // Of ranks with the same, one counts.
     const auto isCounted = [&](int64_t rank) {
       const std::vector<int64_t> coordinates = *coordinatesOf(tensor.mesh(), rank);
       bool is_counted = true;
-      for (size_t d = 0; d < sharding.dimensions.size(); ++d)
-        is_counted = is_counted && !(sharding.dimensions[d].isWhole() && coordinates[d] > 0);
+      for (size_t d = 0; d < sharding.uses.size(); ++d)
+        is_counted = is_counted && !(sharding.uses[d].isWhole() && coordinates[d] > 0);
       return is_counted;
     };
     for (const auto& [rank, own] : parts_.at(&tensor)) {
@@ -90,7 +90,7 @@ class Ranks {
       });
     }
     EXPECT_EQ(std::ranges::count(is_first, true), 0) << "nobody has some of " << nameOf(tensor);
-    if (terms != sharding.dimensions.end()) return result;
+    if (terms != sharding.uses.end()) return result;
     for (const auto& [rank, own] : parts_.at(&tensor)) {
       bool is_same = true;
       forEachOf(tensor, rank, sizes, [&](size_t at, size_t in_own) {
@@ -134,16 +134,16 @@ class Ranks {
   // Where terms are left over a dimension, its first rank has all, and the others what adds nothing.
   Parts cut(const TensorView& tensor, const OracleTensor& whole) {
     Parts parts;
-    const TensorSharding sharding = tensorShardingOf(tensor);
+    const Sharding sharding = shardingOf(tensor);
     for (const int64_t rank : tensor.mesh().devices) {
       const std::vector<int64_t> coordinates = *coordinatesOf(tensor.mesh(), rank);
       oracle::Element nothing;
       bool is_nothing = false;
-      for (size_t d = 0; d < sharding.dimensions.size(); ++d) {
-        const Spread& spread = sharding.dimensions[d];
-        const bool is_product = spread.reduction == ReductionKind::Prod;
-        if (spread.form != SpreadForm::Terms || coordinates[d] == 0) continue;
-        if (!is_product && spread.reduction != ReductionKind::Sum) continue;  // of equal terms the largest is each
+      for (size_t d = 0; d < sharding.uses.size(); ++d) {
+        const MeshUse& use = sharding.uses[d];
+        const bool is_product = use.reduction == ReductionKind::Prod;
+        if (use.form != MeshUse::Form::Partial || coordinates[d] == 0) continue;
+        if (!is_product && use.reduction != ReductionKind::Sum) continue;  // of equal terms the largest is each
         is_nothing = true;
         nothing.number = is_product && isFloatingType(whole.dtype) ? 1 : 0;
         nothing.integer = is_product && !isFloatingType(whole.dtype) ? 1 : 0;
@@ -240,11 +240,11 @@ void count(const Fusion& fusion, ShardingTally& tally) {
 void expectSteps(const Fusion& fusion) {
   for (const Expr* expr : fusion.exprs()) {
     if (!Ranks::isResharding(*expr)) continue;
-    const TensorSharding from = tensorShardingOf(*asTensor(expr->input(0)));
-    const TensorSharding to = tensorShardingOf(*asTensor(expr->output(0)));
+    const Sharding from = shardingOf(*asTensor(expr->input(0)));
+    const Sharding to = shardingOf(*asTensor(expr->output(0)));
     if (!(from.mesh == to.mesh)) continue;
     int64_t changed = 0;
-    for (size_t d = 0; d < from.dimensions.size(); ++d) changed += from.dimensions[d] == to.dimensions[d] ? 0 : 1;
+    for (size_t d = 0; d < from.uses.size(); ++d) changed += from.uses[d] == to.uses[d] ? 0 : 1;
     EXPECT_EQ(changed, 1) << nameOf(*asTensor(expr->output(0)));
   }
 }

@@ -5,6 +5,8 @@
 
 #include "analysis/shards.h"
 #include "error_of.h"
+#include "schedule/shard.h"
+#include "schedule/shardings_aside.h"
 
 namespace tokamak {
 namespace {
@@ -19,8 +21,8 @@ const DeviceMesh kLine = line({0, 1, 2, 3});
 const DeviceMesh kSquare = {.shape = {2, 2}, .devices = {0, 1, 2, 3}};
 
 // An axis that is dealt out in chunks of this many indices.
-MeshUse chunk(Fusion& fusion, size_t axis, int64_t indices) {
-  return {.form = Form::Chunk, .axis = axis, .chunk = fusion.constant(indices)};
+MeshUse chunk(Fusion& fusion, int64_t axis, int64_t indices) {
+  return {.form = Form::Chunk, .parts = {.axis = axis, .chunk = fusion.constant(indices)}};
 }
 const MeshUse kWhole = {};
 const MeshUse kTerms = {.form = Form::Partial};
@@ -110,13 +112,13 @@ TEST(Shardings, ComeBackFromTheTensorThatHasThem) {
   Sharding sharding = {.mesh = kSquare, .uses = {chunk(f, 1, 1), kTerms}};
   TensorView* placed = tensor();
   shard(*placed, sharding);
-  EXPECT_TRUE(isSameSharding(shardingOf(*placed), sharding));
-  sharding.uses = {{.form = Form::Chunk, .axis = 0}, kWhole};
+  EXPECT_TRUE(shardingOf(*placed) == sharding);
   TensorView* chunks = tensor();
+  sharding.uses = {{.form = Form::Chunk, .parts = evenParts(*chunks, 0, 2)}, kWhole};
   shard(*chunks, sharding);
   TensorView* copy = tensor();
   shard(*copy, shardingOf(*chunks));
-  EXPECT_TRUE(isSameSharding(shardingOf(*copy), shardingOf(*chunks)));
+  EXPECT_TRUE(shardingOf(*copy) == shardingOf(*chunks));
   EXPECT_EQ(shardingOf(*chunks).dimensionOf(0), 0);
   EXPECT_EQ(shardingOf(*chunks).dimensionOf(1), -1);
   EXPECT_FALSE(shardingOf(*chunks).isWhole());
@@ -125,7 +127,7 @@ TEST(Shardings, ComeBackFromTheTensorThatHasThem) {
 TEST(Shardings, AreAsideAsLongAsTheirGuardLives) {
   Fusion f;
   TensorView* tensor = f.tensor(DataType::F32, {f.axis({.extent = f.constant(8)}), f.axis({.extent = f.constant(2)})});
-  shard(*tensor, {.mesh = kSquare, .uses = {{.form = Form::Chunk, .axis = 0}, chunk(f, 1, 1)}});
+  shard(*tensor, {.mesh = kSquare, .uses = {{.form = Form::Chunk, .parts = evenParts(*tensor, 0, 2)}, chunk(f, 1, 1)}});
   const Sharding before = shardingOf(*tensor);
   {
     const ShardingsAside aside(f);
@@ -133,7 +135,7 @@ TEST(Shardings, AreAsideAsLongAsTheirGuardLives) {
     EXPECT_EQ(tensor->loop(), tensor->logical());
   }
   EXPECT_TRUE(hasShardings(f));
-  EXPECT_TRUE(isSameSharding(shardingOf(*tensor), before));
+  EXPECT_TRUE(shardingOf(*tensor) == before);
 }
 
 TEST(Shardings, TellOfTermsOverADimensionThatTheMeshLacks) {

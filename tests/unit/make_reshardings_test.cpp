@@ -93,30 +93,32 @@ TEST(MakeReshardings, MarksThatNothingGivesAreRefused) {
 
 // --- paths ---
 
-Spread parts(Fusion& fusion, int64_t axis, int64_t chunk) {
-  return {.form = SpreadForm::Parts, .parts = {.axis = axis, .chunk = fusion.constant(chunk)}};
-}
-const Spread kTerms{.form = SpreadForm::Terms};
+using Form = MeshUse::Form;
 
-std::string toText(const TensorSharding& sharding) {
+MeshUse parts(Fusion& fusion, int64_t axis, int64_t chunk) {
+  return {.form = Form::Chunk, .parts = {.axis = axis, .chunk = fusion.constant(chunk)}};
+}
+const MeshUse kTerms{.form = Form::Partial};
+
+std::string toText(const Sharding& sharding) {
   std::string text;
-  for (const Spread& spread : sharding.dimensions)
-    text += spread.isWhole() ? "w" : spread.form == SpreadForm::Terms ? "t" : std::to_string(spread.parts.axis);
+  for (const MeshUse& use : sharding.uses)
+    text += use.isWhole() ? "w" : use.form == Form::Partial ? "t" : std::to_string(use.parts.axis);
   return text + (sharding.mesh.devices[0] == 0 ? "" : "'");
 }
 
-std::vector<std::string> pathOf(const TensorSharding& from, const TensorSharding& to) {
+std::vector<std::string> pathOf(const Sharding& from, const Sharding& to) {
   std::vector<std::string> texts;
-  for (const TensorSharding& step : reshardingPath(from, to)) texts.push_back(toText(step));
+  for (const Sharding& step : reshardingPath(from, to)) texts.push_back(toText(step));
   return texts;
 }
 
 TEST(ReshardingPath, ChangesDimensionsInTheOrderOfFewestBytes) {
   Fusion fusion;
   const DeviceMesh mesh{.shape = {2, 3}, .devices = {0, 1, 2, 3, 4, 5}};
-  const auto on = [&](const Spread& first, const Spread& second) { return TensorSharding{mesh, {first, second}}; };
-  const Spread rows = parts(fusion, 0, 4);
-  const Spread columns = parts(fusion, 1, 4);
+  const auto on = [&](const MeshUse& first, const MeshUse& second) { return Sharding{mesh, {first, second}}; };
+  const MeshUse rows = parts(fusion, 0, 4);
+  const MeshUse columns = parts(fusion, 1, 4);
   EXPECT_THAT(pathOf(on(rows, columns), on(rows, columns)), ElementsAre());
   // A slice is free, and makes the rest less.
   EXPECT_THAT(pathOf(on(rows, {}), on({}, columns)), ElementsAre("01", "w1"));
@@ -130,10 +132,10 @@ TEST(ReshardingPath, ChangesDimensionsInTheOrderOfFewestBytes) {
 
 TEST(ReshardingPath, ChangesTheMeshWithOneDimensionOfALine) {
   Fusion fusion;
-  const Spread rows = parts(fusion, 0, 4);
-  const Spread columns = parts(fusion, 1, 4);
-  const auto line = [](const Spread& spread, std::vector<int64_t> ranks) {
-    return TensorSharding{{.shape = {static_cast<int64_t>(ranks.size())}, .devices = std::move(ranks)}, {spread}};
+  const MeshUse rows = parts(fusion, 0, 4);
+  const MeshUse columns = parts(fusion, 1, 4);
+  const auto line = [](const MeshUse& use, std::vector<int64_t> ranks) {
+    return Sharding{{.shape = {static_cast<int64_t>(ranks.size())}, .devices = std::move(ranks)}, {use}};
   };
   EXPECT_THAT(pathOf(line(rows, {0, 1}), line(rows, {2, 3})), ElementsAre("0'"));
   EXPECT_THAT(pathOf(line(rows, {0, 1}), line({}, {2, 3})), ElementsAre("w'"));

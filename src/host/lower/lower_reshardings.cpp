@@ -22,6 +22,7 @@
 #include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/host/p2p_communication.h"
 #include "ir/ops/math/load_store_op.h"
+#include "schedule/shard.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
@@ -32,13 +33,15 @@ using Form = MeshUse::Form;
 using Kind = ReshardingStep::Kind;
 using Order = std::vector<size_t>;  // of visible axes in memory, the slowest first
 
+size_t axisOf(const MeshUse& use) { return static_cast<size_t>(use.parts.axis); }
+
 // The same elements along other axes: axis i of the new tensor is axes[i] of the old one, or a new axis.
 Sharding withAxes(Sharding sharding, const std::vector<std::optional<size_t>>& axes) {
   for (MeshUse& use : sharding.uses) {
     if (use.form != Form::Chunk) continue;
-    const auto found = std::ranges::find(axes, std::optional(use.axis));
-    TK_CHECK(found != axes.end(), "axis {} of a sharding is gone", use.axis);
-    use.axis = static_cast<size_t>(found - axes.begin());
+    const auto found = std::ranges::find(axes, std::optional(axisOf(use)));
+    TK_CHECK(found != axes.end(), "axis {} of a sharding is gone", use.parts.axis);
+    use.parts.axis = found - axes.begin();
   }
   return sharding;
 }
@@ -138,8 +141,8 @@ class ReshardingLowering {
   // Whether a rank has one index of the axis at most.
   static bool isShort(const TensorView& tensor, const Sharding& sharding, size_t axis) {
     const IterDomain& domain = *shapeOf(tensor)[axis];
-    const int64_t dimension = sharding.dimensionOf(axis);
-    if (dimension >= 0 && sharding.uses[static_cast<size_t>(dimension)].chunk->isConstantInt(1)) return true;
+    const int64_t dimension = sharding.dimensionOf(static_cast<int64_t>(axis));
+    if (dimension >= 0 && sharding.uses[static_cast<size_t>(dimension)].parts.chunk->isConstantInt(1)) return true;
     return domain.visibleExtent()->isConstantInt(1);
   }
 
@@ -168,7 +171,7 @@ class ReshardingLowering {
       return false;
     const auto* set = made->as<LoadStoreOp>();
     if (set == nullptr || program_.isOutput(tensor)) return true;
-    return isSameSharding(shardingOf(*set->in), shardingOf(*tensor)) && memoryOrder(*set->in) == memoryOrder(*tensor) &&
+    return shardingOf(*set->in) == shardingOf(*tensor) && memoryOrder(*set->in) == memoryOrder(*tensor) &&
            isDense(set->in);
   }
 
@@ -194,14 +197,14 @@ class ReshardingLowering {
     const MeshUse& use = from.uses[step.dimension];
     switch (step.kind) {
       case Kind::Slice: return slice(step, in, wanted);
-      case Kind::Allgather: return collective(step, CommunicationType::Allgather, sendable(in, use.axis), wanted);
+      case Kind::Allgather: return collective(step, CommunicationType::Allgather, sendable(in, axisOf(use)), wanted);
       case Kind::ReduceScatter:
-        return collective(step, CommunicationType::ReduceScatter, sendable(in, step.to.uses[step.dimension].axis),
+        return collective(step, CommunicationType::ReduceScatter, sendable(in, axisOf(step.to.uses[step.dimension])),
                           wanted);
       case Kind::Allreduce: return collective(step, CommunicationType::Allreduce, sendable(in), wanted);
-      case Kind::Gather: return gather(step, sendable(in, use.axis), wanted);
+      case Kind::Gather: return gather(step, sendable(in, axisOf(use)), wanted);
       case Kind::Scatter:
-        return fromRoot(step, CommunicationType::Scatter, sendable(in, step.to.uses[step.dimension].axis), wanted);
+        return fromRoot(step, CommunicationType::Scatter, sendable(in, axisOf(step.to.uses[step.dimension])), wanted);
       case Kind::Broadcast: return fromRoot(step, CommunicationType::Broadcast, sendable(in), wanted);
       case Kind::Reduce: return reduce(step, sendable(in), wanted);
       case Kind::SendRecv: return sendPairs(step, sendable(in), wanted);
@@ -283,8 +286,8 @@ class ReshardingLowering {
   TensorView* exchange(const ReshardingStep& step, TensorView* in, TensorView* wanted) {
     const size_t dimension = step.dimension;
     const int64_t devices = step.to.mesh.shape[dimension];
-    const MeshUse target = step.to.uses[dimension];
-    const size_t b = target.axis;
+    const MarkedParts target = step.to.uses[dimension].parts;
+    const auto b = static_cast<size_t>(target.axis);
     Scalar* const n = shapeOf(*in)[b]->visibleExtent();
     Scalar* const all = simplify(program_.mul(target.chunk, program_.constant(devices)));
     const Sharding from = shardingOf(*in);
@@ -298,7 +301,7 @@ class ReshardingLowering {
     for (size_t i = 0; i < cut.size(); ++i) cut[i] = i < b ? std::optional(i) : std::optional(i - 1);
     cut[b] = std::nullopt;
     TensorView* blocks = appendView(reshape(in, cutShape(*in, b, devices, target.chunk)), like, withAxes(from, cut));
-    const size_t a = shardingOf(*blocks).uses[dimension].axis;
+    const size_t a = axisOf(shardingOf(*blocks).uses[dimension]);
     std::vector<int64_t> front = {static_cast<int64_t>(b), static_cast<int64_t>(a)};
     for (size_t i = 0; i <= rank; ++i) {
       if (i != b && i != a) front.push_back(static_cast<int64_t>(i));
@@ -306,7 +309,7 @@ class ReshardingLowering {
     TensorView* sent = appendOp(permute(blocks, front), like, withAxes(shardingOf(*blocks), orderOf(front)));
 
     Sharding exchanged = shardingOf(*sent);
-    exchanged.uses[dimension] = {.form = Form::Chunk, .axis = 0, .chunk = program_.constant(1)};
+    exchanged.uses[dimension] = {.form = Form::Chunk, .parts = {.axis = 0, .chunk = program_.constant(1)}};
     TensorView* received = tensorLike(*sent, exchanged, memoryOrder(*sent));
     post(CommunicationType::AllToAll, sent, received, teamOf(step.to.mesh, step.to.mesh.devices[0], dimension));
 
@@ -314,7 +317,7 @@ class ReshardingLowering {
     for (size_t i = 0; i < front.size(); ++i) back[static_cast<size_t>(front[i])] = static_cast<int64_t>(i);
     TensorView* unpacked = appendView(permute(received, back), like, withAxes(exchanged, orderOf(back)));
     Sharding joined = step.to;
-    joined.uses[dimension].marked = nullptr;
+    joined.uses[dimension].parts = evenParts(*in, target.axis, devices);
     TensorView* out = appendView(reshape(unpacked, joinedShape(*in)), like, is_filled ? joined : step.to);
     if (is_filled) out = appendView(tokamak::slice(out, static_cast<int64_t>(b), 0, n), like, step.to);
     if (wanted != nullptr) appendSet(out, wanted);

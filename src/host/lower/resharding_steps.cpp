@@ -53,7 +53,7 @@ class Planner {
   void requireReachable() const {
     for (size_t i = 0; i < to_.uses.size(); ++i) {
       if (to_.uses[i].form != Form::Partial) continue;
-      const bool is_kept = state_.mesh == to_.mesh && isSameUse(state_.uses[i], to_.uses[i]);
+      const bool is_kept = state_.mesh == to_.mesh && state_.uses[i] == to_.uses[i];
       TK_REQUIRE(is_kept, HostProgram,
                  "{}: the result is partial over dimension {} of its mesh, and the operand is not partial alike; terms "
                  "come of reductions alone: leave `partial` out",
@@ -72,7 +72,7 @@ class Planner {
     while (true) {
       std::optional<std::pair<size_t, Change>> best;
       for (size_t i = 0; i < state_.uses.size(); ++i) {
-        if (isSameUse(state_.uses[i], to.uses[i])) continue;
+        if (state_.uses[i] == to.uses[i]) continue;
         const std::optional<Change> change = changeOf(state_.uses[i], to.uses[i], i);
         if (change && (!best || change->rank < best->second.rank)) best = {i, *change};
       }
@@ -85,14 +85,14 @@ class Planner {
 
   // Nothing while another dimension has parts of the axis that this one is to have parts of.
   std::optional<Change> changeOf(const MeshUse& from, const MeshUse& to, size_t dimension) const {
-    const int64_t holder = to.form == Form::Chunk ? state_.dimensionOf(to.axis) : -1;
+    const int64_t holder = to.form == Form::Chunk ? state_.dimensionOf(to.parts.axis) : -1;
     const bool is_free = holder < 0 || holder == static_cast<int64_t>(dimension);
     if (from.form == Form::Whole) return is_free ? std::optional(Change{0, Kind::Slice, to}) : std::nullopt;
     if (from.form == Form::Partial && to.form == Form::Whole) return Change{3, Kind::Allreduce, to};
     if (from.form == Form::Partial) return is_free ? std::optional(Change{1, Kind::ReduceScatter, to}) : std::nullopt;
     if (to.form == Form::Whole) return Change{4, Kind::Allgather, to};
     // Other chunks of the axis; or dimensions that have parts of one another's axes: one of them is gathered.
-    if (to.axis == from.axis || !is_free) return Change{5, Kind::Allgather, {}};
+    if (to.parts.axis == from.parts.axis || !is_free) return Change{5, Kind::Allgather, {}};
     return Change{2, Kind::AllToAll, to};
   }
 
@@ -125,7 +125,8 @@ class Planner {
     sent.mesh = state_.mesh;
     for (size_t i = 0; i < sent.uses.size(); ++i) {
       const MeshUse& use = state_.uses[i];
-      const bool is_kept = use.form == Form::Chunk && to_.uses[i].form == Form::Whole && to_.dimensionOf(use.axis) < 0;
+      const bool is_kept =
+          use.form == Form::Chunk && to_.uses[i].form == Form::Whole && to_.dimensionOf(use.parts.axis) < 0;
       if (is_kept) sent.uses[i] = use;
     }
     changeUses(sent);
@@ -145,7 +146,7 @@ class Planner {
     const int64_t root = shared != other.end() ? *shared : fallback;
     Sharding whole = to_.mesh.devices.size() == 1 && root == other[0] ? to_ : wholeOn(meshOf(root));
     take(is_partial ? Kind::Reduce : Kind::Gather, 0, std::move(whole));
-    if (!isSameSharding(state_, to_)) spreadWhole();
+    if (!(state_ == to_)) spreadWhole();
   }
 
   std::string_view operation_;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedule/sharding.h"
+#include "analysis/sharding.h"
 
 namespace tokamak {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/part_form.h"
+#include "analysis/marked_parts.h"
 #include "host/lower/local_ops.h"
 #include "unit/shardings/random_program.h"
 #include "unit/shardings/sharding_case.h"
@@ -19,9 +19,10 @@ int64_t positionOf(const TensorView& tensor, int64_t axis) {
   return std::ranges::find(tensor.loop(), logical) - tensor.loop().begin();
 }
 
-void deal(TensorView& tensor, int64_t axis, const std::vector<Cut>& cuts) {
+void deal(TensorView& tensor, int64_t axis, const std::vector<AxisCut>& cuts) {
   const int64_t position = positionOf(tensor, axis);
-  for (const Cut& cut : cuts) split(&tensor, position, cut.factor, cut.side);
+  for (const AxisCut& cut : cuts)
+    split(&tensor, position, cut.factor, cut.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
   parallelize(&tensor, position, ParallelType::DIDx);
 }
 
@@ -46,9 +47,8 @@ bool dealAlong(const Expr& op, int64_t axis) {
   const PartAxes axes(op);
   TensorView& result = *asTensor(op.output(0));
   Fusion& fusion = result.fusion();
-  const std::vector<Cut> halves = {{fusion.constant(2), SplitSide::Outer}};
-  Scalar& extent = *shapeOf(result)[static_cast<size_t>(axis)]->visibleExtent();
-  Scalar* chunk = formOfCuts(extent, halves, 2)->chunk;
+  const std::vector<AxisCut> halves = {{.factor = fusion.constant(2), .is_inner_factor = false}};
+  Scalar* chunk = partsOfCuts(result, axis, halves, 2)->chunk;
   for (const Val* val : op.inputs()) {
     if (TensorView* operand = asTensor(const_cast<Val*>(val))) set_device_mesh(operand, kMesh);
   }
@@ -57,12 +57,12 @@ bool dealAlong(const Expr& op, int64_t axis) {
   for (const PartAxisPair& pair : axes.pairs()) {
     if (pair.result_axis != axis) continue;
     auto& operand = const_cast<TensorView&>(*pair.operand);
-    std::vector<Cut> cuts = halves;
+    std::vector<AxisCut> cuts = halves;
     if (!pair.isSameIndex()) {
-      Scalar& own = *shapeOf(operand)[static_cast<size_t>(pair.operand_axis)]->visibleExtent();
-      const auto form = formOfElements(own, *pair.operand_elements, *fusion.mul(chunk, pair.result_elements), 2);
-      if (!form) return false;
-      cuts = form->cuts;
+      const auto parts = partsOfElements(operand, pair.operand_axis, *pair.operand_elements,
+                                         *fusion.mul(chunk, pair.result_elements), 2);
+      if (!parts) return false;
+      cuts = parts->cuts;
     }
     deal(operand, pair.operand_axis, cuts);
   }
