@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "host/lower/resharding_steps.h"
+#include "analysis/resharding_steps.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/math/load_store_op.h"
 

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
+#include "analysis/resharding_steps.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
 #include "graph/op_shardings.h"
-#include "graph/resharding_path.h"
 #include "graph/rewriter.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/load_store_op.h"
@@ -103,8 +103,17 @@ class Reshardings {
   }
 
   TensorView* reshard(TensorView* from, const Sharding& given, const Sharding& need, const Streams& streams) {
-    for (const Sharding& next : reshardingPath(given, need)) from = set(from, next, streams);
+    for (const Sharding& next : pathOf(given, need)) from = set(from, next, streams);
     return from;
+  }
+
+  // The shardings between, and at the end `to`. What one rank collects and spreads is one Set: a tensor of that rank
+  // alone would be a segment more.
+  static std::vector<Sharding> pathOf(const Sharding& from, const Sharding& to) {
+    std::vector<Sharding> path;
+    for (ReshardingStep& step : reshardingSteps("make-reshardings", from, to))
+      if (step.to.mesh == from.mesh || step.to.mesh == to.mesh) path.push_back(std::move(step.to));
+    return path;
   }
 
   TensorView* set(TensorView* from, const Sharding& sharding, const Streams& streams) {
@@ -157,7 +166,7 @@ class Reshardings {
     TK_REQUIRE(canReshard(given, want), HostProgram,
                "make-reshardings: {} is {}, and {}, of which it is set, is not; leave partial out", nameOf(*op.out),
                toString(op.out->partials()[0]), nameOf(*op.in));
-    std::vector<Sharding> path = reshardingPath(given, want);
+    std::vector<Sharding> path = pathOf(given, want);
     if (path.size() <= 1) return false;
     path.pop_back();
     TensorView* from = cloner_->clone(op.in);

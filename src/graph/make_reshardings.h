@@ -6,8 +6,8 @@
 //   y[DIDx]         = flip(x[DIDx])               ->  t = flip(set(x)); y = set(t)
 //
 // A resharding is a Set whose operand and result differ in one dimension of their mesh, or in their meshes
-// (graph/resharding_path.h). Everything else is done by each rank alone (graph/op_shardings.h). Sets that are read by
-// an op of a stream loop have its Stream mark, and stand in its loop; marks of merged axes are not copied. One Set
+// (analysis/resharding_steps.h). Everything else is done by each rank alone (graph/op_shardings.h). Sets that are read
+// by an op of a stream loop have its Stream mark, and stand in its loop; marks of merged axes are not copied. One Set
 // serves all readers that ask for the same.
 //
 // Before: a legal fusion whose marks are complete, as propagation or the user gave them, with unified extents

@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "analysis/resharding_steps.h"
 #include "base/text.h"
 #include "compile/program_on_ranks.h"
 #include "host/ir/text/host_parser.h"
 #include "host/ir/text/host_printer.h"
 #include "host/ir/verifier.h"
-#include "host/lower/resharding_steps.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "ir/ops/math/load_store_op.h"

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "error_of.h"
-#include "graph/resharding_path.h"
 #include "ir/text/fusion_parser.h"
 #include "ir/text/fusion_printer.h"
 #include "schedule/commands.h"
@@ -13,7 +12,6 @@
 namespace tokamak {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::unique_ptr<Fusion> markedFusion(const std::string& text) {
@@ -89,65 +87,6 @@ TEST(MakeReshardings, MarksThatNothingGivesAreRefused) {
                            "schedule { " +
                            kDealtRows + "}\n"),
             "make-reshardings: T1 updates T0, and its ranks have other parts of it; give both the same marks");
-}
-
-// --- paths ---
-
-using Form = MeshUse::Form;
-
-MeshUse parts(Fusion& fusion, int64_t axis, int64_t chunk) {
-  return {.form = Form::Chunk, .parts = {.axis = axis, .chunk = fusion.constant(chunk)}};
-}
-const MeshUse kTerms{.form = Form::Partial};
-
-std::string toText(const Sharding& sharding) {
-  std::string text;
-  for (const MeshUse& use : sharding.uses)
-    text += use.isWhole() ? "w" : use.form == Form::Partial ? "t" : std::to_string(use.parts.axis);
-  return text + (sharding.mesh.devices[0] == 0 ? "" : "'");
-}
-
-std::vector<std::string> pathOf(const Sharding& from, const Sharding& to) {
-  std::vector<std::string> texts;
-  for (const Sharding& step : reshardingPath(from, to)) texts.push_back(toText(step));
-  return texts;
-}
-
-TEST(ReshardingPath, ChangesDimensionsInTheOrderOfFewestBytes) {
-  Fusion fusion;
-  const DeviceMesh mesh{.shape = {2, 3}, .devices = {0, 1, 2, 3, 4, 5}};
-  const auto on = [&](const MeshUse& first, const MeshUse& second) { return Sharding{mesh, {first, second}}; };
-  const MeshUse rows = parts(fusion, 0, 4);
-  const MeshUse columns = parts(fusion, 1, 4);
-  EXPECT_THAT(pathOf(on(rows, columns), on(rows, columns)), ElementsAre());
-  // A slice is free, and makes the rest less.
-  EXPECT_THAT(pathOf(on(rows, {}), on({}, columns)), ElementsAre("01", "w1"));
-  EXPECT_THAT(pathOf(on(kTerms, {}), on({}, rows)), ElementsAre("t0", "w0"));
-  // The sum over fewer ranks, whose parts go on.
-  EXPECT_THAT(pathOf(on(kTerms, kTerms), on(rows, {})), ElementsAre("0t", "0w"));
-  // An axis is dealt out once: each dimension waits for the other one's.
-  EXPECT_THAT(pathOf(on(rows, columns), on(columns, rows)), ElementsAre("w1", "w0", "10"));
-  EXPECT_THAT(pathOf(on({}, rows), on({}, parts(fusion, 0, 5))), ElementsAre("ww", "w0"));
-}
-
-TEST(ReshardingPath, ChangesTheMeshWithOneDimensionOfALine) {
-  Fusion fusion;
-  const MeshUse rows = parts(fusion, 0, 4);
-  const MeshUse columns = parts(fusion, 1, 4);
-  const auto line = [](const MeshUse& use, std::vector<int64_t> ranks) {
-    return Sharding{{.shape = {static_cast<int64_t>(ranks.size())}, .devices = std::move(ranks)}, {use}};
-  };
-  EXPECT_THAT(pathOf(line(rows, {0, 1}), line(rows, {2, 3})), ElementsAre("0'"));
-  EXPECT_THAT(pathOf(line(rows, {0, 1}), line({}, {2, 3})), ElementsAre("w'"));
-  EXPECT_THAT(pathOf(line({}, {0, 1}), line(rows, {2, 3})), ElementsAre("0'"));
-  EXPECT_THAT(pathOf(line(kTerms, {0, 1}), line(rows, {2, 3})), ElementsAre("w'", "0'"));
-  EXPECT_THAT(pathOf(line(rows, {0, 1}), line(columns, {2, 3})), ElementsAre("w'", "1'"));
-  EXPECT_THAT(pathOf(line(rows, {0, 1}), line(columns, {1, 0})), ElementsAre("w", "1'"));
-  const DeviceMesh grid{.shape = {2, 2}, .devices = {0, 1, 2, 3}};
-  EXPECT_THAT(pathOf({grid, {rows, columns}}, line(rows, {4, 5})), ElementsAre("w1", "ww", "0'"));
-  EXPECT_THAT(pathOf(line({}, {4, 5}), {grid, {rows, columns}}), ElementsAre("ww", "0w", "01"));
-  // The ranks have the whole, whatever it is called.
-  EXPECT_THAT(pathOf(line(rows, {3, 2, 1, 0}), {grid, {rows, columns}}), ElementsAre("w'", "0w", "01"));
 }
 
 }  // namespace

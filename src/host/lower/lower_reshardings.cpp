@@ -10,11 +10,11 @@
 
 #include "analysis/bind_shape.h"
 #include "analysis/device_mesh.h"
+#include "analysis/resharding_steps.h"
 #include "base/require.h"
 #include "define/shapes.h"
 #include "host/lower/buffer_roots.h"
 #include "host/lower/place_waits.h"
-#include "host/lower/resharding_steps.h"
 #include "host/lower/stream_scalars.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/host/allocate.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/sharding.h"
+#include "base/text.h"
 
 namespace tokamak {
 
@@ -35,7 +36,11 @@ struct EnumNames<ReshardingStep::Kind> {
 /// The steps from one sharding to another, of which every one changes one thing: one dimension of the mesh, or the
 /// ranks. Those that leave less to be sent come first. Both have a mesh; none where nothing changes.
 /// Between meshes of several dimensions that are cut differently the whole tensor is sent.
-/// Errors: HostProgram, beginning with `operation`, where the result is partial and the operand is not partial alike.
+/// Errors: HostProgram, beginning with `operation`, unless canReshard().
 std::vector<ReshardingStep> reshardingSteps(std::string_view operation, const Sharding& from, const Sharding& to);
+
+/// Whether a tensor of sharding `from` may be set to one of `to` at all: what is partial was so, as terms come of
+/// reductions alone.
+bool canReshard(const Sharding& from, const Sharding& to);
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-#include "host/lower/resharding_steps.h"
+#include "analysis/resharding_steps.h"
 
 #include <algorithm>
 #include <optional>
@@ -28,6 +28,15 @@ bool has(const Sharding& sharding, Form form) {
   return std::ranges::any_of(sharding.uses, [&](const MeshUse& use) { return use.form == form; });
 }
 
+// The first dimension over which `to` has terms that `from` has not.
+std::optional<size_t> newTerms(const Sharding& from, const Sharding& to) {
+  for (size_t i = 0; i < to.uses.size(); ++i) {
+    const bool is_kept = from.mesh == to.mesh && from.uses[i] == to.uses[i];
+    if (to.uses[i].form == Form::Partial && !is_kept) return i;
+  }
+  return std::nullopt;
+}
+
 // A change of what one dimension of the mesh does, and how it is ranked: by the bytes that are left to be sent.
 struct Change {
   int rank = 0;
@@ -51,14 +60,11 @@ class Planner {
 
  private:
   void requireReachable() const {
-    for (size_t i = 0; i < to_.uses.size(); ++i) {
-      if (to_.uses[i].form != Form::Partial) continue;
-      const bool is_kept = state_.mesh == to_.mesh && state_.uses[i] == to_.uses[i];
-      TK_REQUIRE(is_kept, HostProgram,
-                 "{}: the result is partial over dimension {} of its mesh, and the operand is not partial alike; terms "
-                 "come of reductions alone: leave `partial` out",
-                 operation_, i);
-    }
+    const auto dimension = newTerms(state_, to_);
+    TK_REQUIRE(!dimension, HostProgram,
+               "{}: the result is partial over dimension {} of its mesh, and the operand is not partial alike; terms "
+               "come of reductions alone: leave `partial` out",
+               operation_, dimension.value_or(0));
   }
 
   void take(Kind kind, size_t dimension, Sharding to) {
@@ -160,5 +166,7 @@ class Planner {
 std::vector<ReshardingStep> reshardingSteps(std::string_view operation, const Sharding& from, const Sharding& to) {
   return Planner(operation, from, to).plan();
 }
+
+bool canReshard(const Sharding& from, const Sharding& to) { return !newTerms(from, to); }
 
 }  // namespace tokamak

@@ -1,5 +1,5 @@
 // Resharding steps: which communications a change of meshes, shards and partials takes, in which order.
-#include "host/lower/resharding_steps.h"
+#include "analysis/resharding_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -45,6 +45,8 @@ TEST(ReshardingSteps, OnOneMeshTakeWhatMakesLessFirst) {
   EXPECT_EQ(stepsOf(square(kTerms, kWhole), square(kWhole, chunk(f, 1, 2))), "Slice(1) Allreduce");
   EXPECT_EQ(stepsOf(square(kTerms, chunk(f, 0, 4)), square(chunk(f, 1, 2), kWhole)), "ReduceScatter Allgather(1)");
   EXPECT_EQ(stepsOf(square(chunk(f, 0, 4), kWhole), square(chunk(f, 1, 2), kWhole)), "AllToAll");
+  // The sum over fewer ranks, whose parts go on.
+  EXPECT_EQ(stepsOf(square(kTerms, kTerms), square(chunk(f, 0, 4), kWhole)), "ReduceScatter Allreduce(1)");
 }
 
 TEST(ReshardingSteps, OnOneMeshFreeAnAxisBeforeAnotherDimensionHasPartsOfIt) {
@@ -81,6 +83,9 @@ TEST(ReshardingSteps, ToOtherRanksSendWhatIsWholeFromOneOfThem) {
   EXPECT_EQ(stepsOf(wholeOn(kLine), {.mesh = line({4, 5}), .uses = {chunk(f, 0, 4)}}), "Scatter");
   EXPECT_EQ(stepsOf(wholeOn(line({7})), {.mesh = kSquare, .uses = {chunk(f, 0, 4), chunk(f, 1, 2)}}),
             "Broadcast Slice Slice(1)");
+  EXPECT_EQ(stepsOf({.mesh = kSquare, .uses = {chunk(f, 0, 4), chunk(f, 1, 2)}},
+                    {.mesh = line({4, 5}), .uses = {chunk(f, 0, 4)}}),
+            "Allgather Allgather(1) Scatter");
 }
 
 TEST(ReshardingSteps, OfMeshesOfTheSameRanksNeedNoRankMore) {
@@ -89,6 +94,7 @@ TEST(ReshardingSteps, OfMeshesOfTheSameRanksNeedNoRankMore) {
   EXPECT_EQ(stepsOf(rows, wholeOn(line({3, 2, 1, 0}))), "Allgather Slice");
   EXPECT_EQ(stepsOf(rows, {.mesh = kSquare, .uses = {chunk(f, 0, 4), chunk(f, 1, 2)}}), "Allgather Slice");
   EXPECT_EQ(stepsOf({.mesh = kLine, .uses = {kTerms}}, wholeOn(kSquare)), "Allreduce Slice");
+  EXPECT_EQ(stepsOf(rows, {.mesh = line({3, 2, 1, 0}), .uses = {chunk(f, 1, 2)}}), "AllToAll SendRecv");
 }
 
 TEST(ReshardingSteps, RefuseTermsThatNobodyHas) {
