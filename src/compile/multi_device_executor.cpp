@@ -5,7 +5,7 @@
 #include "analysis/device_mesh.h"
 #include "base/require.h"
 #include "dist/communicator.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 #include "schedule/shardings_aside.h"
 
 namespace tokamak {

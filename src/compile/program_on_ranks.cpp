@@ -22,7 +22,7 @@
 #include "device/failure.h"
 #include "dist/communication_error.h"
 #include "host/ir/verifier.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 #include "jit/open_device.h"
 
 namespace tokamak {

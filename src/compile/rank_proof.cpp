@@ -16,7 +16,7 @@
 #include "host/check/rank_dependence.h"
 #include "host/check/rank_differences.h"
 #include "host/ir/verifier.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 
 namespace tokamak {
 

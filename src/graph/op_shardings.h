@@ -12,7 +12,7 @@ struct OpShardings {
   std::map<const TensorView*, Sharding, ById> operands;  ///< all of one mesh
 };
 
-/// How the op is done such that it is local (host/lower/local_ops.h), as near to the marks of its result as it can be.
+/// How the op is done such that it is local (host/local/local_ops.h), as near to the marks of its result as it can be.
 ///
 /// For each dimension of the mesh: ranks with parts of an axis of the result read the same parts of the operands, which
 /// may be expanded there, or be merged or split by a reshape whose outermost axis it is. Ranks have terms of a result

@@ -23,7 +23,7 @@
 #include "generator/random.h"
 #include "graph/fusion_passes.h"
 #include "graph/make_reshardings.h"
-#include "host/lower/local_ops.h"
+#include "host/local/local_ops.h"
 #include "ir/clone.h"
 #include "ir/equal.h"
 #include "ir/ops/math/load_store_op.h"

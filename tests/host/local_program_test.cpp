@@ -1,5 +1,5 @@
 // Local programs: what one rank does of a host program over ranks.
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 
 #include <fstream>
 #include <sstream>

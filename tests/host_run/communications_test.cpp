@@ -8,7 +8,7 @@
 #include "analysis/bind_shape.h"
 #include "compile/program_on_ranks.h"
 #include "compile/unsharded_fusion.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 #include "host/run/issue_guard.h"
 #include "host/run/rank_agreement.h"
 #include "host_run/program_text.h"

@@ -16,7 +16,7 @@
 #include "analysis/domain_graph.h"
 #include "analysis/shards.h"
 #include "host/ir/verifier.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"

@@ -14,7 +14,7 @@ import cpp_source
 # A room includes itself and what stands before it. A room of rooms holds no sources itself.
 ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "schedule", "graph", "device", "device_code", "loops",
          "kernel", "toolchain", "runtime/cpu", "runtime/cuda", "dist", "heuristics", "segment", "lower", "codegen",
-         "host/ir", "host/lower", "host/check", "host/plan", "host/run", "simulate", "jit", "interop", "compile", "report",
+         "host/ir", "host/lower", "host/local", "host/check", "host/plan", "host/run", "simulate", "jit", "interop", "compile", "report",
          "tokamak", "tools", "python"]
 # What users of the library see: rooms, and a few headers of others. All else is included by sources alone.
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|"

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "host/ir/restrict_op.h"
-#include "host/lower/rank_team.h"
+#include "host/local/rank_team.h"
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"

@@ -22,7 +22,7 @@ struct RankVisit {
   RankPeer receive_from = {};
 };
 
-/// A program at given sizes, seen by its ranks. Local programs (host/lower/local_program.h) are programs of which no
+/// A program at given sizes, seen by its ranks. Local programs (host/local/local_program.h) are programs of which no
 /// rank differs.
 /// Thread safety: one thread at a time; it makes scalars in the program.
 class RankDifferences {

@@ -19,7 +19,7 @@ namespace kir {
 struct Kernel;
 }
 
-/// What a rank's part of a program (host/lower/local_program.h) knows of the whole one.
+/// What a rank's part of a program (host/local/local_program.h) knows of the whole one.
 struct RankOrigin {
   std::vector<int64_t> ranks = {};  ///< that are in a mesh of it, ascending
   bool communicates = false;        ///< whether any of them does, or relies on chunks that are equal on all

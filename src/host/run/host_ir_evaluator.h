@@ -60,7 +60,7 @@ struct HostIrEvaluatorParams {
   RunPlace place = RunPlace::OnStream;
   /// Who is asked for kernels; null: the device's own maker.
   std::shared_ptr<KernelMaker> kernels = nullptr;
-  /// Through whom a local program (host/lower/local_program.h) communicates; outlives the evaluator. Its device is the
+  /// Through whom a local program (host/local/local_program.h) communicates; outlives the evaluator. Its device is the
   /// evaluator's. The other ranks make evaluators of theirs in the same order, and call them in the same order.
   Communicator* communicator = nullptr;
 };

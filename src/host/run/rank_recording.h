@@ -7,7 +7,7 @@
 #include "host/check/step_list.h"
 #include "host/ir/host_ir_container.h"
 #include "host/ir/loop_limit.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 
 namespace tokamak {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/marked_parts.h"
-#include "host/lower/local_ops.h"
+#include "host/local/local_ops.h"
 #include "unit/shardings/random_program.h"
 #include "unit/shardings/sharding_case.h"
 #include "unit/symbolic/random_scalars.h"

@@ -33,7 +33,7 @@ struct EnumNames<CommunicatorBackend> {
 /// Posts a collective from `in` to `out` on the current stream; it runs beside the stream until a Wait orders it.
 /// `root` is a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else -1.
 /// In a program of all ranks `team` may be the first row of the tensors' mesh along a dimension: then each rank's team
-/// is its own row, and the root is the member at the same position. In a local program (host/lower/local_program.h) it
+/// is its own row, and the root is the member at the same position. In a local program (host/local/local_program.h) it
 /// is the rank's own team, and `in` or `out` is null where the rank has no part of that tensor. There, too, stand the
 /// sizes of the members' parts along `axis`, the outermost one that is longer than 1, unless all are the same.
 struct Communication {

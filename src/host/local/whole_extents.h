@@ -4,8 +4,8 @@
 #include <set>
 
 #include "host/ir/host_ir_container.h"
-#include "host/lower/local_program.h"
-#include "host/lower/local_tensors.h"
+#include "host/local/local_program.h"
+#include "host/local/local_tensors.h"
 
 namespace tokamak {
 

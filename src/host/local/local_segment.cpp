@@ -1,11 +1,11 @@
-#include "host/lower/local_segment.h"
+#include "host/local/local_segment.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/require.h"
-#include "host/lower/local_ops.h"
+#include "host/local/local_ops.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {

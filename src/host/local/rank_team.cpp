@@ -1,4 +1,4 @@
-#include "host/lower/rank_team.h"
+#include "host/local/rank_team.h"
 
 #include "analysis/device_mesh.h"
 

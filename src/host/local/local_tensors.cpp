@@ -1,4 +1,4 @@
-#include "host/lower/local_tensors.h"
+#include "host/local/local_tensors.h"
 
 #include <algorithm>
 #include <utility>

@@ -35,7 +35,7 @@ struct JobRank {
 /// the terms, or move them, read it. The copy does not say so any more.
 ///
 /// It stands before planning. Before: the program is legal (verifyHostProgram), and every statement but
-/// communications is local (requireLocal in host/lower/local_ops.h). After: it is legal.
+/// communications is local (requireLocal in host/local/local_ops.h). After: it is legal.
 /// Thread safety: one thread at a time per program: it makes scalars in it.
 /// Errors: HostProgram, naming the statement, the tensor and the axis: for shards that are refused (shardsOf), meshes
 /// with ranks outside of the job, ops that are not local, views along sharded axes, sharded operands of LaunchKernel,

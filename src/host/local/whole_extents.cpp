@@ -1,4 +1,4 @@
-#include "host/lower/whole_extents.h"
+#include "host/local/whole_extents.h"
 
 #include <algorithm>
 #include <map>

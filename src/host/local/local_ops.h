@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "host/lower/local_tensors.h"
+#include "host/local/local_tensors.h"
 
 namespace tokamak {
 

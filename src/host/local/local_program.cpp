@@ -1,4 +1,4 @@
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,12 +16,12 @@
 #include "base/text.h"
 #include "host/ir/restrict_op.h"
 #include "host/ir/text/host_printer.h"
-#include "host/lower/local_ops.h"
-#include "host/lower/local_segment.h"
-#include "host/lower/local_tensors.h"
-#include "host/lower/rank_team.h"
+#include "host/local/local_ops.h"
+#include "host/local/local_segment.h"
+#include "host/local/local_tensors.h"
+#include "host/local/rank_team.h"
+#include "host/local/whole_extents.h"
 #include "host/lower/stream_scalars.h"
-#include "host/lower/whole_extents.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/collective_permute.h"
 #include "ir/ops/host/communication.h"

@@ -1,4 +1,4 @@
-#include "host/lower/local_ops.h"
+#include "host/local/local_ops.h"
 
 #include <algorithm>
 #include <set>

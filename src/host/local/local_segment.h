@@ -1,7 +1,7 @@
 // Local segments: a segment of a program over ranks with the sizes that one rank has.
 #pragma once
 
-#include "host/lower/local_tensors.h"
+#include "host/local/local_tensors.h"
 #include "ir/ops/host/post_on_stream.h"
 
 namespace tokamak {
