@@ -22,12 +22,6 @@ std::vector<const TensorView*> differentOperands(const Expr& op) {
   return operands;
 }
 
-// Whether positions along the result's axis can begin anywhere.
-bool hasMovableOrigin(const Expr& op) {
-  const Fields fields = fieldsOf(op);
-  return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
-}
-
 // Expanded axes repeat one element, so that the rule does not tell them; but both sides have to show the same part.
 void addExpandedPairs(const Expr& op, int64_t axis, std::vector<PartAxisPair>& pairs) {
   const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(op, axis);
@@ -41,6 +35,11 @@ void addExpandedPairs(const Expr& op, int64_t axis, std::vector<PartAxisPair>& p
 }
 
 }  // namespace
+
+bool hasMovableOrigin(const Expr& op) {
+  const Fields fields = fieldsOf(op);
+  return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
+}
 
 PartAxes::PartAxes(const Expr& op) {
   const AxisMap map(op);

@@ -42,4 +42,7 @@ class PartAxes {
   std::vector<bool> is_local_;
 };
 
+/// Whether positions along the result's axes can begin anywhere, as those of iota can.
+bool hasMovableOrigin(const Expr& op);
+
 }  // namespace tokamak

@@ -51,6 +51,15 @@ Sharding shardingOf(const TensorView& tensor) {
   return sharding;
 }
 
+std::vector<Partial> trueTerms(const TensorView& tensor) {
+  std::vector<Partial> terms = tensor.partials();
+  std::erase_if(terms, [&](const Partial& term) {
+    const auto dimension = meshDimension(tensor.mesh(), term.type);
+    return dimension && tensor.mesh().shape[*dimension] == 1;
+  });
+  return terms;
+}
+
 bool isResharding(const Expr& expr) {
   const auto* set = expr.as<LoadStoreOp>();
   if (set == nullptr || (set->in->mesh().empty() && set->out->mesh().empty())) return false;

@@ -43,6 +43,9 @@ Sharding wholeOn(DeviceMesh mesh);
 /// shardsOf(), and HostProgram for a partial over a dimension that the mesh lacks.
 Sharding shardingOf(const TensorView& tensor);
 
+/// The partials of a tensor over dimensions of more than one device: one device has the whole.
+std::vector<Partial> trueTerms(const TensorView& tensor);
+
 /// Whether the op is a Set whose operand and result have other shards, meshes or partials: a change of what devices
 /// have. (A Set from a tensor without a mesh to a whole one is none.) Errors: those of shardingOf().
 bool isResharding(const Expr& expr);

@@ -6,6 +6,7 @@
 
 #include "analysis/device_mesh.h"
 #include "analysis/domain_graph.h"
+#include "analysis/part_axes.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
 #include "compute/reduced_axes.h"
@@ -112,7 +113,7 @@ class OpPlan {
 
   // The parts of operands that go along with those of the result; nothing where the op does not go along the axis.
   std::optional<std::vector<Need>> needsOf(const MarkedParts& parts, int64_t devices) const {
-    if (map_.dependsOnPosition(parts.axis) && !hasOrigin()) return std::nullopt;
+    if (map_.dependsOnPosition(parts.axis) && !hasMovableOrigin(op_)) return std::nullopt;
     std::vector<Need> needs;
     for (const TensorView* operand : operands_) {
       const OperandCoordinateUse use = map_.use(*operand, parts.axis);
@@ -124,11 +125,6 @@ class OpPlan {
     }
     if (!addExpanded(parts, needs)) return std::nullopt;
     return needs;
-  }
-
-  bool hasOrigin() const {
-    return std::ranges::any_of(fieldsOf(op_),
-                               [](const Field& field) { return field.relation == AxisRelation::Origin; });
   }
 
   std::optional<Need> sameParts(const TensorView& operand, int64_t axis, const MarkedParts& parts) const {

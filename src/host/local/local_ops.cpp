@@ -8,6 +8,8 @@
 
 #include "analysis/device_mesh.h"
 #include "analysis/domain_graph.h"
+#include "analysis/part_axes.h"
+#include "analysis/sharding.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
 #include "compute/reduced_axes.h"
@@ -21,11 +23,6 @@
 namespace tokamak {
 
 namespace {
-
-bool hasOrigin(const Expr& op) {
-  const Fields fields = fieldsOf(op);
-  return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
-}
 
 class LocalOp {
  public:
@@ -61,7 +58,7 @@ class LocalOp {
                  where(), axis);
     }
     checkExpanded(axis, own);
-    TK_REQUIRE(own == nullptr || !map_.dependsOnPosition(axis) || hasOrigin(op_), HostProgram,
+    TK_REQUIRE(own == nullptr || !map_.dependsOnPosition(axis) || hasMovableOrigin(op_), HostProgram,
                "{}: it depends on positions along axis {}, of which a rank has a part; compute it whole, and take the "
                "part by a Set",
                where(), axis);
@@ -200,12 +197,13 @@ class LocalOp {
   void checkPartials() {
     std::vector<Partial> expected;
     for (const TensorView* operand : tensorsOf(op_.inputs())) {
-      if (operand->partials().empty()) continue;
+      const std::vector<Partial> terms = trueTerms(*operand);
+      if (terms.empty()) continue;
       const bool is_copied = op_.is<LoadStoreOp>() && operand->mesh() == result().mesh();
-      TK_REQUIRE(is_copied && operand->partials() == result().partials(), HostProgram,
+      TK_REQUIRE(is_copied && terms == trueTerms(result()), HostProgram,
                  "{}: it reads {}, which is {}: a rank has a term of it; a Communication comes before it", where(),
-                 nameOf(*operand), toString(operand->partials()[0]));
-      expected = operand->partials();
+                 nameOf(*operand), toString(terms[0]));
+      expected = terms;
     }
     for (const auto& [number, part] : reduced_) {
       const Partial term{.kind = reduction()->reduction, .type = *deviceTypeOf(*part.mesh, part.dimension)};
@@ -216,9 +214,8 @@ class LocalOp {
                  where(), operandAxisOf(number), nameOf(result()), toString(term));
       expected.push_back(term);
     }
-    for (const Partial& term : result().partials()) {
-      const bool has_terms = result().mesh().shape[*meshDimension(result().mesh(), term.type)] > 1;
-      TK_REQUIRE(!has_terms || std::ranges::count(expected, term) > 0, HostProgram,
+    for (const Partial& term : trueTerms(result())) {
+      TK_REQUIRE(std::ranges::count(expected, term) > 0, HostProgram,
                  "{}: {} is {}, and the op reduces no parts over {}: all ranks have the whole value", where(),
                  nameOf(result()), toString(term), parallelTypeName(term.type));
     }

@@ -11,6 +11,7 @@
 
 #include "analysis/bind_shape.h"
 #include "analysis/device_mesh.h"
+#include "analysis/sharding.h"
 #include "analysis/shards.h"
 #include "base/require.h"
 #include "base/text.h"
@@ -266,7 +267,7 @@ class LocalProgram {
   // Reductions combine the terms of a partial tensor; other communications move what they get.
   static void requireTerms(const Communication& op) {
     if (op.in == nullptr || op.out == nullptr || op.team.size() == 1) return;
-    std::vector<Partial> left = op.in->partials();
+    std::vector<Partial> left = trueTerms(*op.in);
     if (combinesTerms(op.type)) {
       const DeviceMesh& mesh = op.in->mesh();
       const auto isCombined = [&](const Partial& term) {
@@ -285,7 +286,7 @@ class LocalProgram {
     const auto text = [](const std::vector<Partial>& terms) {
       return terms.empty() ? std::string("whole") : toString(terms[0]);
     };
-    TK_REQUIRE(left == op.out->partials(), HostProgram,
+    TK_REQUIRE(left == trueTerms(*op.out), HostProgram,
                "local program: {}: what it gives of {} is {}, and its output {} is {}", enumName(op.type),
                nameOf(*op.in), text(left), nameOf(*op.out), text(op.out->partials()));
   }
@@ -399,7 +400,7 @@ class LocalProgram {
                "local program: {} of {}: it is along axis {} of {}, of which a rank has a part; take the view before, "
                "or of what a Communication gathers",
                expr.name(), nameOf(out), axis, nameOf(in));
-    TK_REQUIRE(in.partials() == out.partials(), HostProgram,
+    TK_REQUIRE(trueTerms(in) == trueTerms(out), HostProgram,
                "local program: {} of {}: it is partial otherwise than {}, of which it is a view; mark both",
                expr.name(), nameOf(out), nameOf(in));
     for (size_t i = 0; i < out.logical().size(); ++i) {

@@ -45,6 +45,8 @@ TEST(ReshardingSteps, OnOneMeshTakeWhatMakesLessFirst) {
   EXPECT_EQ(stepsOf(square(kTerms, kWhole), square(kWhole, chunk(f, 1, 2))), "Slice(1) Allreduce");
   EXPECT_EQ(stepsOf(square(kTerms, chunk(f, 0, 4)), square(chunk(f, 1, 2), kWhole)), "ReduceScatter Allgather(1)");
   EXPECT_EQ(stepsOf(square(chunk(f, 0, 4), kWhole), square(chunk(f, 1, 2), kWhole)), "AllToAll");
+  // Terms are not packed; the blocks are as long as before.
+  EXPECT_EQ(stepsOf(square(kTerms, chunk(f, 0, 4)), square(kWhole, chunk(f, 1, 2))), "Allreduce AllToAll(1)");
   // The sum over fewer ranks, whose parts go on.
   EXPECT_EQ(stepsOf(square(kTerms, kTerms), square(chunk(f, 0, 4), kWhole)), "ReduceScatter Allreduce(1)");
 }
