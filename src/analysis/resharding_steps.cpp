@@ -95,11 +95,12 @@ class Planner {
     const bool is_free = holder < 0 || holder == static_cast<int64_t>(dimension);
     if (from.form == Form::Whole) return is_free ? std::optional(Change{0, Kind::Slice, to}) : std::nullopt;
     if (from.form == Form::Partial && to.form == Form::Whole) return Change{3, Kind::Allreduce, to};
-    if (from.form == Form::Partial) return is_free ? std::optional(Change{1, Kind::ReduceScatter, to}) : std::nullopt;
-    if (to.form == Form::Whole) return Change{5, Kind::Allgather, to};
+    if (from.form == Form::Partial)
+      return is_free ? Change{1, Kind::ReduceScatter, to} : Change{6, Kind::Allreduce, {}};
+    if (to.form == Form::Whole) return Change{4, Kind::Allgather, to};
     // Other chunks of the axis; or dimensions that have parts of one another's axes: one of them is gathered.
-    if (to.parts.axis == from.parts.axis || !is_free) return Change{6, Kind::Allgather, {}};
-    return Change{has(state_, Form::Partial) ? 4 : 2, Kind::AllToAll, to};  // nothing packs terms
+    if (to.parts.axis == from.parts.axis || !is_free) return Change{5, Kind::Allgather, {}};
+    return Change{has(state_, Form::Partial) ? 7 : 2, Kind::AllToAll, to};  // nothing packs terms
   }
 
   // --- to another mesh ---

@@ -47,6 +47,9 @@ TEST(ReshardingSteps, OnOneMeshTakeWhatMakesLessFirst) {
   EXPECT_EQ(stepsOf(square(chunk(f, 0, 4), kWhole), square(chunk(f, 1, 2), kWhole)), "AllToAll");
   // Terms are not packed; the blocks are as long as before.
   EXPECT_EQ(stepsOf(square(kTerms, chunk(f, 0, 4)), square(kWhole, chunk(f, 1, 2))), "Allreduce AllToAll(1)");
+  EXPECT_EQ(stepsOf(square(kTerms, chunk(f, 1, 2)), square(chunk(f, 1, 2), chunk(f, 0, 4))),
+            "Allreduce AllToAll(1) Slice");
+  EXPECT_EQ(stepsOf(square(kTerms, chunk(f, 1, 2)), square(chunk(f, 1, 2), kWhole)), "Allgather(1) ReduceScatter");
   // The sum over fewer ranks, whose parts go on.
   EXPECT_EQ(stepsOf(square(kTerms, kTerms), square(chunk(f, 0, 4), kWhole)), "ReduceScatter Allreduce(1)");
 }
