@@ -11,7 +11,7 @@
 #include "analysis/device_mesh.h"
 #include "analysis/tensor_part.h"
 #include "base/require.h"
-#include "host/lower/local_program.h"
+#include "host/local/local_program.h"
 #include "host/run/host_ir_evaluator.h"
 #include "simulate/communication_cost.h"
 #include "simulate/meetings.h"

@@ -8,7 +8,7 @@
 
 #include "base/require.h"
 #include "compile/rank_proof.h"
-#include "schedule/sharding.h"
+#include "schedule/shardings_aside.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
 #include "tools/program_file.h"

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/trace.h"
 #include "compile/lower_fusion.h"
-#include "schedule/sharding.h"
+#include "schedule/shardings_aside.h"
 #include "simulate/program_simulation.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
@@ -86,8 +86,7 @@ class Simulator {
                    .most_iterations = options.most_iterations,
                    .simulated = options.all_ranks ? SimulatedRanks::All : SimulatedRanks::Classes};
     is_over_ranks_ = file_.host_program != nullptr || hasShardings(*file_.fusion);
-    if (is_over_ranks_)
-      simulation_.finish = [this](HostIrContainer& local) { finishHostProgram(local, lowering_); };
+    if (is_over_ranks_) simulation_.finish = [this](HostIrContainer& local) { finishHostProgram(local, lowering_); };
   }
 
   void run() {
