@@ -16,6 +16,7 @@
 #include "host/ir/verifier.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
+#include "ir/ops/host/for_loop.h"
 #include "ir/ops/math/load_store_op.h"
 
 namespace tokamak {
@@ -140,6 +141,18 @@ constexpr ElementType kTypes[] = {{"f32", DataType::F32, "neg", "sum"},
                                   {"f64", DataType::F64, "neg", "max"},
                                   {"bool", DataType::Bool, "logical_not", ""}};
 
+// Sometimes an axis is streamed, of those tensors of which it is not dealt out.
+std::string streamCommands(Drawer& drawer, const Placed& from, const Placed& to, const std::vector<int64_t>& sizes,
+                           int64_t summed) {
+  if (!drawer.chance(50)) return "";
+  const int64_t axis = drawer.number(0, std::ssize(sizes) - 1);
+  const auto mark = [&](std::string_view name, const Placed& placed, int64_t first) {
+    const bool is_dealt = std::ranges::find(placed.axis_of, axis) != placed.axis_of.end();
+    return is_dealt ? "" : fmt::format("  parallelize({}, axis={}, type=Stream)\n", name, axis + first);
+  };
+  return mark("T1", from, summed) + mark("T2", to, 0) + mark("T3", to, 0);
+}
+
 // T1 comes of T0 by an op that is local, T2 is T1 on other devices, T3 comes of T2.
 Drawn draw(Drawer& drawer, const ElementType& type) {
   Drawn drawn;
@@ -170,10 +183,11 @@ Drawn draw(Drawer& drawer, const ElementType& type) {
   const std::string shape = fmt::format("{}[{}]", type.name, joined(sizes));
   drawn.text = fmt::format(
       "fusion f(T0: {}[{}] {}) -> T3 {{\n  T1: {} {}{} = {}\n  T2: {} {} = set(T1)\n  T3: {} {} = {}(T2)\n}}\n"
-      "schedule {{\n{}{}{}{}}}\n",
+      "schedule {{\n{}{}{}{}{}}}\n",
       type.name, joined(drawn.input_sizes), meshText(from.mesh), shape, meshText(from.mesh), partials, first, shape,
-      meshText(to.mesh), shape, meshText(to.mesh), type.op, commands("T0", given, drawn.input_sizes, 0),
-      commands("T1", from, sizes, summed), commands("T2", to, sizes, 0), commands("T3", to, sizes, 0));
+      meshText(to.mesh), shape, meshText(to.mesh), type.op, streamCommands(drawer, from, to, sizes, summed),
+      commands("T0", given, drawn.input_sizes, 0), commands("T1", from, sizes, summed), commands("T2", to, sizes, 0),
+      commands("T3", to, sizes, 0));
   return drawn;
 }
 
@@ -192,11 +206,21 @@ std::vector<double> expectedOf(const Drawn& drawn, const ElementType& type, cons
   return results;
 }
 
+bool communicatesInLoops(const HostIrContainer& program) {
+  bool is_any = false;
+  for (const Expr* expr : program.topLevel().exprs) {
+    if (const auto* loop = expr->as<ForLoop>())
+      forEachStatement(loop->body, [&](const Expr& inner) { is_any |= inner.info().is_communication; });
+  }
+  return is_any;
+}
+
 TEST(Reshardings, GiveEachRankItsPartOfTheSameTensor) {
   RunBench bench;
   Drawer drawer(20240719);
   std::map<std::string_view, int64_t> reached;
   int64_t failures = 0;
+  int64_t streamed = 0;
   for (int64_t i = 0; i < kCases && failures < 5; ++i) {
     const ElementType& type = kTypes[static_cast<size_t>(drawer.number(0, std::ssize(kTypes) - 1))];
     const Drawn drawn = draw(drawer, type);
@@ -216,6 +240,7 @@ TEST(Reshardings, GiveEachRankItsPartOfTheSameTensor) {
       verifyHostProgram(program.program());
       const std::string printed = printHostProgram(program.program());
       EXPECT_EQ(printHostProgram(*parseHostProgram(printed, "lowered.host_ir")), printed);
+      if (communicatesInLoops(program.program())) ++streamed;
       std::vector<double> elements;
       const int64_t count =
           std::accumulate(drawn.input_sizes.begin(), drawn.input_sizes.end(), int64_t{1}, std::multiplies());
@@ -234,6 +259,8 @@ TEST(Reshardings, GiveEachRankItsPartOfTheSameTensor) {
     std::cout << kind << " " << reached[kind] << "\n";
     EXPECT_GE(reached[kind], 50) << kind;
   }
+  std::cout << "in loops " << streamed << "\n";
+  EXPECT_GE(streamed, 100);
 }
 
 }  // namespace
