@@ -28,6 +28,7 @@
 #include "host/ir/verifier.h"
 #include "host/lower/buffer_passes.h"
 #include "host/lower/lower_reshardings.h"
+#include "host/lower/lower_streams.h"
 #include "host/lower/segment_slices.h"
 #include "host/lower/stream_scalars.h"
 #include "ir/clone.h"
@@ -475,12 +476,29 @@ void finishHostProgram(HostIrContainer& program, const HostLoweringOptions& opti
   runPasses(program, options);
 }
 
+// Stream marks of inputs and of what is computed whole have had their effect; each rank looks at those that are left.
+static void dropDoneMarks(HostIrContainer& program) {
+  const auto drop = [](std::span<Val* const> vals) {
+    for (TensorView* tensor : tensorsOf(vals)) {
+      for (IterDomain* axis : tensor->loop()) {
+        if (axis->isStream()) axis->parallelize(ParallelType::Serial);
+      }
+    }
+  };
+  drop(program.inputs());
+  for (const Expr* expr : program.topLevel().exprs) {
+    if (expr->list() == OpList::Math || expr->is<PostOnStream>()) drop(expr->outputs());
+  }
+}
+
 std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLoweringOptions& options) {
   verify(fusion, Stage::Scheduled);
   requireTensorsWithPlace(fusion);
   const std::unique_ptr<Fusion> local = makeReshardings(*propagateShardings(*unifyExtents(fusion)));
   std::unique_ptr<HostIrContainer> program = makeHostProgram(*local, options);
   labelTensors(*program);
+  lowerStreams(*program, options.stream_sync);
+  dropDoneMarks(*program);
   lowerReshardings(*program);
   labelTensors(*program);
   return program;

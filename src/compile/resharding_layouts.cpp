@@ -15,7 +15,9 @@ bool isFree(const Fusion& fusion, TensorView* tensor) {
   const auto isLibrary = [](const Expr* expr) { return expr->info().is_library; };
   const Expr* made = tensor->definition();
   const TensorDomain& domain = tensor->domain();
-  return made != nullptr && !isLibrary(made) && !made->is<LoadStoreOp>() && !fusion.isInput(tensor) &&
+  // (What is sent slice by slice lies in the order of its axes.)
+  const bool is_streamed = std::ranges::any_of(tensor->loop(), [](const IterDomain* axis) { return axis->isStream(); });
+  return made != nullptr && !is_streamed && !isLibrary(made) && !made->is<LoadStoreOp>() && !fusion.isInput(tensor) &&
          !fusion.isOutput(tensor) && !domain.stride_order && domain.allocation.empty() &&
          std::ranges::none_of(tensor->uses(), isLibrary);
 }

@@ -7,7 +7,8 @@ namespace tokamak {
 
 /// Gives operands of reshardings the stride order in which their parts lie together, so that no copy comes before they
 /// are sent: where nobody else has a say, which are intermediates without an order of their own that kernels compute,
-/// and that no library reads. The first resharding of a tensor decides. Errors: those of reshardingSteps().
+/// that no library reads and that are not streamed. The first resharding of a tensor decides.
+/// Errors: those of reshardingSteps().
 void layOutForReshardings(Fusion& fusion);
 
 }  // namespace tokamak

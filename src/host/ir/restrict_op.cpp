@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/require.h"
+#include "schedule/sharding.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
@@ -79,6 +80,21 @@ int64_t visibleAxisNumber(const TensorView& tensor, const IterDomain& axis) {
   return found - shape.begin();
 }
 
+// Gives the slice along axis `cut` of the visible shape the same parts of the other axes.
+static void shardLike(TensorView& slice, const TensorView& tensor, size_t cut) {
+  const bool is_dropped = shapeOf(slice).size() < shapeOf(tensor).size();
+  Sharding sharding = shardingOf(tensor);
+  for (MeshUse& use : sharding.uses) {
+    if (use.form != MeshUse::Form::Chunk || !is_dropped || use.axis < cut) continue;
+    if (use.axis == cut)
+      use = {};
+    else
+      --use.axis;
+  }
+  shard(slice, sharding);
+  slice.setPartials(tensor.partials());
+}
+
 TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t logical_axis, Scalar* extent,
                             CutAxis cut) {
   Axes axes;
@@ -101,8 +117,8 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
   TensorView* slice = program.tensor(tensor.dtype(), std::move(axes));
   slice->setMemoryType(MemoryType::Local);
   slice->setMemoryKind(tensor.memoryKind());
-  slice->setMesh(tensor.mesh());
-  slice->setPartials(tensor.partials());
+  const IterDomain& cut_axis = *tensor.logical()[static_cast<size_t>(logical_axis)];
+  if (!tensor.mesh().empty()) shardLike(*slice, tensor, static_cast<size_t>(visibleAxisNumber(tensor, cut_axis)));
   return slice;
 }
 

@@ -37,7 +37,8 @@ void cutField(Fusion& program, const Fields& fields, Field& field, const AxisSli
 /// The sliced axis in the slice: a broadcast axis stays one, or becomes an ordinary axis.
 enum class CutAxis : uint8_t { LikeWhole, Counted };
 
-/// A Local tensor like `tensor`, without the axis or with `extent` elements along it (logical axis number).
+/// A Local tensor like `tensor`, without the axis or with `extent` elements along it (logical axis number). Devices
+/// have the same parts of its other axes. Errors: those of shardsOf() where `tensor` has a mesh.
 TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t logical_axis, Scalar* extent,
                             CutAxis cut = CutAxis::LikeWhole);
 

@@ -1,6 +1,7 @@
 #include "host/lower/lower_reshardings.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -13,11 +14,13 @@
 #include "analysis/resharding_steps.h"
 #include "base/require.h"
 #include "define/shapes.h"
+#include "host/ir/restrict_op.h"
 #include "host/lower/buffer_roots.h"
 #include "host/lower/place_waits.h"
 #include "host/lower/stream_scalars.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/host/allocate.h"
+#include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/host/p2p_communication.h"
@@ -53,20 +56,40 @@ class ReshardingLowering {
     forEachStatement(program.topLevel(), [&](const Expr& expr) {
       if (const auto* op = expr.as<Communication>()) next_number_ = std::max(next_number_, op->number + 1);
       if (const auto* op = expr.as<P2pCommunication>()) next_number_ = std::max(next_number_, op->number + 1);
+      if (const auto* op = expr.as<HirAliasSelect>()) slices_[op->out] = {.of = op->in, .axis = op->axis};
+      if (const auto* op = expr.as<HirAliasSlice>()) slices_[op->out] = {.of = op->in, .axis = op->axis};
     });
   }
 
-  Block run() {
-    for (Expr* expr : program_.topLevel().exprs) {
-      if (isResharding(*expr))
+  Block run() { return lowered(program_.topLevel()); }
+
+ private:
+  struct SliceOf {
+    TensorView* of = nullptr;
+    int64_t axis = 0;  // logical
+  };
+
+  Block lowered(const Block& block) {
+    Block before = std::exchange(block_, {});
+    for (Expr* expr : block.exprs) {
+      if (const auto* loop = expr->as<ForLoop>())
+        block_.exprs.push_back(loweredLoop(*expr, *loop));
+      else if (isResharding(*expr))
         lower(*expr);
       else
         block_.exprs.push_back(expr);
     }
-    return std::move(block_);
+    return std::exchange(block_, std::move(before));
   }
 
- private:
+  Expr* loweredLoop(Expr& statement, const ForLoop& loop) {
+    ForLoop copy = loop;
+    ++loops_around_;
+    copy.body = lowered(loop.body);
+    --loops_around_;
+    return copy.body.exprs == loop.body.exprs ? &statement : program_.appendOp(std::move(copy));
+  }
+
   void lower(Expr& statement) {
     const LoadStoreOp set = *statement.as<LoadStoreOp>();
     if (set.in->mesh().empty()) return block_.exprs.push_back(&statement);  // every rank has all of it
@@ -111,8 +134,16 @@ class ReshardingLowering {
 
   // The tensor for a step's result: `wanted`, if there is one that lies in this order, else another one.
   TensorView* resultFor(TensorView* wanted, const TensorView& like, const Sharding& sharding, const Order& order) {
-    const bool fits = wanted != nullptr && memoryOrder(*wanted) == order && !hasExpanded(*wanted);
-    return fits ? wanted : tensorLike(like, sharding, order);
+    const bool fits = wanted != nullptr && memoryOrder(*wanted) == order && !hasExpanded(*wanted) &&
+                      (!slices_.contains(wanted) || isDenseSlice(wanted));
+    return fits ? wanted : resultLike(like, sharding, order);
+  }
+
+  // The buffer passes allocate what statements of the top level give; in a body each iteration has its own.
+  TensorView* resultLike(const TensorView& like, const Sharding& sharding, const Order& order) {
+    TensorView* made = tensorLike(like, sharding, order);
+    if (loops_around_ > 0) appendAllocate(made);
+    return made;
   }
 
   void appendSet(TensorView* from, TensorView* to) {
@@ -125,13 +156,16 @@ class ReshardingLowering {
   }
 
   TensorView* appendOp(TensorView* result, const TensorView& like, const Sharding& sharding) {
+    placed(result, like, sharding);
+    if (loops_around_ > 0) appendAllocate(result);
     block_.exprs.push_back(result->definition());
-    return placed(result, like, sharding);
+    return result;
   }
 
   // The same, which costs nothing where strides can express it.
   TensorView* appendView(TensorView* result, const TensorView& like, const Sharding& sharding) {
-    appendOp(result, like, sharding);
+    placed(result, like, sharding);
+    block_.exprs.push_back(result->definition());
     program_.markView(asTensor(result->definition()->input(0)), result);
     return result;
   }
@@ -164,6 +198,7 @@ class ReshardingLowering {
   // Whether the tensor has memory of its own, dense in its order. Inputs are looked at when they are sent.
   bool isDense(TensorView* tensor) const {
     if (hasExpanded(*tensor)) return false;
+    if (slices_.contains(tensor)) return isDenseSlice(tensor);
     if (program_.isInput(tensor) || allocated_.contains(tensor)) return true;
     if (roots_.isAllocated(program_.resolveAlias(tensor))) return true;
     const Expr* made = tensor->definition();
@@ -173,6 +208,14 @@ class ReshardingLowering {
     if (set == nullptr || program_.isOutput(tensor)) return true;
     return shardingOf(*set->in) == shardingOf(*tensor) && memoryOrder(*set->in) == memoryOrder(*tensor) &&
            isDense(set->in);
+  }
+
+  // Whether the slice is a range of memory: along the outermost axis of what lies in the order of its axes.
+  bool isDenseSlice(TensorView* tensor) const {
+    const SliceOf& slice = slices_.at(tensor);
+    const auto axis =
+        static_cast<size_t>(visibleAxisNumber(*slice.of, *slice.of->logical()[static_cast<size_t>(slice.axis)]));
+    return std::ranges::is_sorted(memoryOrder(*slice.of)) && isOutermost(*slice.of, axis) && isDense(slice.of);
   }
 
   // The tensor, or a copy of it, that lies together, with the axis outermost.
@@ -310,7 +353,7 @@ class ReshardingLowering {
 
     Sharding exchanged = shardingOf(*sent);
     exchanged.uses[dimension] = {.form = Form::Chunk, .parts = {.axis = 0, .chunk = program_.constant(1)}};
-    TensorView* received = tensorLike(*sent, exchanged, memoryOrder(*sent));
+    TensorView* received = resultLike(*sent, exchanged, memoryOrder(*sent));
     post(CommunicationType::AllToAll, sent, received, teamOf(step.to.mesh, step.to.mesh.devices[0], dimension));
 
     std::vector<int64_t> back(front.size());
@@ -354,14 +397,16 @@ class ReshardingLowering {
   BufferRoots roots_;
   Block block_;
   std::set<const TensorView*> allocated_;  // by this pass
+  std::map<const TensorView*, SliceOf> slices_;
+  int64_t loops_around_ = 0;  // the statement that is lowered
   int64_t next_number_ = 0;
 };
 
 }  // namespace
 
 void lowerReshardings(HostIrContainer& program, const ReshardingOptions& options) {
-  const bool has_any =
-      std::ranges::any_of(program.topLevel().exprs, [](const Expr* expr) { return isResharding(*expr); });
+  bool has_any = false;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) { has_any = has_any || isResharding(expr); });
   if (!has_any) return;
   program.setTopLevel(ReshardingLowering(program, options).run());
   placeWaits(program);

@@ -33,6 +33,7 @@
 #include "ir/ops/math/cat_op.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "schedule/sharding.h"
 
 namespace tokamak {
 
@@ -144,10 +145,21 @@ class StreamLowering {
     const ApartOperands& apart = apartOf(expr);
     const AxisMap map(apart.expr());
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
-      if (logical != nullptr && !canBeDealtOut(apart, map, axis, visibleAxisNumber(*map.rule().result, *logical)))
-        return false;
+      if (logical == nullptr) continue;
+      const int64_t number = visibleAxisNumber(*map.rule().result, *logical);
+      if (isCommunicatedWhole(expr, map, number) || !canBeDealtOut(apart, map, axis, number)) return false;
     }
     return true;
+  }
+
+  // Whether the op is a resharding whose slices are not sent one by one: devices have parts of the axis in the operand,
+  // or the ranks change, of which some would be in the loop for one side of it alone.
+  static bool isCommunicatedWhole(const Expr& expr, const AxisMap& map, int64_t number) {
+    if (!isResharding(expr)) return false;
+    const TensorView& operand = *asTensor(expr.input(0));
+    if (operand.mesh() != asTensor(expr.output(0))->mesh()) return true;
+    const OperandCoordinateUse use = map.use(operand, number);
+    return use.use == CoordinateUse::Identity && shardingOf(operand).dimensionOf(static_cast<size_t>(use.axes[0])) >= 0;
   }
 
   bool canBeDealtOut(const ApartOperands& apart, const AxisMap& map, const StreamAxis& axis, int64_t number) {
@@ -196,6 +208,7 @@ class StreamLowering {
   // their own iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
+    if (loop_->outputs.front()->mesh() != asTensor(expr.output(0))->mesh()) return false;
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "host/lower/buffer_roots.h"
 #include "ir/ops/host/communication.h"
 #include "ir/ops/host/deallocate.h"
+#include "ir/ops/host/for_loop.h"
+#include "ir/ops/host/get_current_stream.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"
+#include "ir/ops/host/set_current_stream.h"
+#include "ir/ops/host/synchronize.h"
 #include "ir/ops/host/wait.h"
 #include "ir/ops/math/load_store_op.h"
 
@@ -32,11 +37,20 @@ class WaitPlacer {
     });
   }
 
-  Block run() {
+  Block run() { return withWaits(program_.topLevel()); }
+
+ private:
+  // What a block posts it waits for.
+  Block withWaits(const Block& block) {
     Block result;
-    for (Expr* statement : program_.topLevel().exprs) {
+    const std::vector<const Expr*> posted_before = std::exchange(posted_, {});
+    for (size_t i = 0; i < block.exprs.size(); ++i) {
+      Expr* statement = block.exprs[i];
+      if (const auto* loop = statement->as<ForLoop>()) statement = loopWithWaits(*statement, *loop);
+      const std::span<Expr* const> ordered = orderedWith(block, i);
       std::erase_if(posted_, [&](const Expr* earlier) {
-        if (!hasToWait(*earlier, *statement)) return false;
+        const auto has_to_wait = [&](const Expr* next) { return hasToWait(*earlier, *next); };
+        if (!statement->is<SetCurrentStream>() && std::ranges::none_of(ordered, has_to_wait)) return false;
         result.exprs.push_back(waitFor(*earlier));
         return true;
       });
@@ -45,10 +59,32 @@ class WaitPlacer {
       if (op != nullptr && !awaited_.contains(op->number)) posted_.push_back(statement);
     }
     for (const Expr* earlier : posted_) result.exprs.push_back(waitFor(*earlier));
+    posted_ = posted_before;
     return result;
   }
 
- private:
+  // Workers of a loop wait for the caller's stream as it is where that is caught: a Wait comes before.
+  static std::span<Expr* const> orderedWith(const Block& block, size_t i) {
+    size_t count = 1;
+    if (block.exprs[i]->is<GetCurrentStream>()) {
+      const auto isEnd = [](const Expr* expr) { return expr->is<ForLoop>() && !isOnlyOfStreams(*expr->as<ForLoop>()); };
+      const auto end = std::find_if(block.exprs.begin() + static_cast<std::ptrdiff_t>(i), block.exprs.end(), isEnd);
+      if (end != block.exprs.end()) count = static_cast<size_t>(end - block.exprs.begin()) - i + 1;
+    }
+    return std::span(block.exprs).subspan(i, count);
+  }
+
+  static bool isOnlyOfStreams(const ForLoop& loop) {
+    return std::ranges::all_of(
+        loop.body.exprs, [](const Expr* expr) { return expr->is<SetCurrentStream>() || expr->is<Synchronize>(); });
+  }
+
+  Expr* loopWithWaits(Expr& statement, const ForLoop& loop) {
+    ForLoop copy = loop;
+    copy.body = withWaits(loop.body);
+    return copy.body.exprs == loop.body.exprs ? &statement : program_.appendOp(std::move(copy));
+  }
+
   Expr* waitFor(const Expr& posted) { return program_.appendOp(Wait{posted.as<Communication>()->number}); }
 
   bool hasToWait(const Expr& posted, const Expr& statement) const {
