@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "analysis/sharding.h"
 #include "base/require.h"
-#include "schedule/sharding.h"
+#include "schedule/shard.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
@@ -83,13 +84,14 @@ int64_t visibleAxisNumber(const TensorView& tensor, const IterDomain& axis) {
 // Gives the slice along axis `cut` of the visible shape the same parts of the other axes.
 static void shardLike(TensorView& slice, const TensorView& tensor, size_t cut) {
   const bool is_dropped = shapeOf(slice).size() < shapeOf(tensor).size();
+  const auto along = static_cast<int64_t>(cut);
   Sharding sharding = shardingOf(tensor);
   for (MeshUse& use : sharding.uses) {
-    if (use.form != MeshUse::Form::Chunk || !is_dropped || use.axis < cut) continue;
-    if (use.axis == cut)
+    if (use.form != MeshUse::Form::Chunk || !is_dropped || use.parts.axis < along) continue;
+    if (use.parts.axis == along)
       use = {};
     else
-      --use.axis;
+      --use.parts.axis;
   }
   shard(slice, sharding);
   slice.setPartials(tensor.partials());

@@ -13,7 +13,8 @@ namespace tokamak {
 void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols);
 
 /// Extents that whole axes of the rank's input tensors and scalar inputs tell are known. One that stands in chunks of
-/// ceilDiv(n, d) alone becomes d times a symbol, which is the size of a chunk, or is given (`extents`). Default sizes of the copy follow.
+/// ceilDiv(n, d) alone becomes d times a symbol, which is the size of a chunk, or is given (`extents`).
+/// Default sizes of the copy follow.
 /// Gives whether an extent is computed of a chunk: then all ranks have to have chunks of that size.
 /// Errors: HostProgram, naming the axis, for extents of inputs that are known in neither way.
 bool findWholeExtents(const HostIrContainer& program, LocalTensors& tensors, WholeExtents extents);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "analysis/domain_graph.h"
+#include "analysis/sharding.h"
 #include "base/require.h"
 #include "base/text.h"
 #include "compute/axis_map.h"
@@ -33,7 +34,6 @@
 #include "ir/ops/math/cat_op.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/reshape_op.h"
-#include "schedule/sharding.h"
 
 namespace tokamak {
 
