@@ -38,6 +38,7 @@
 #include "ir/text/names.h"
 #include "ir/verifier.h"
 #include "schedule/schedule_checks.h"
+#include "schedule/shard.h"
 #include "schedule/shardings_aside.h"
 #include "schedule/transforms.h"
 #include "segment/group_merging.h"
@@ -222,7 +223,9 @@ TensorView* appendCopy(HostIrContainer& program, TensorView* tensor) {
   copy.infer(ShapeRule(program, LoadStoreOp::info.name));
   Expr* set = program.appendOp(copy);
   program.pushBack(set);
-  return asTensor(set->output(0));
+  TensorView* result = asTensor(set->output(0));
+  if (!tensor->mesh().empty()) shard(*result, shardingOf(*tensor));
+  return result;
 }
 
 // A Set that has memory binds nothing.

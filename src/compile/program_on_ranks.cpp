@@ -154,7 +154,7 @@ struct ProgramOnRanks::Rank {
 ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options)
     : program_(std::move(program)), process_(options.process) {
   constexpr int64_t kMostRanks = 1024;
-  verifyHostProgram(*program_);
+  verifyHostProgram(*program_, HostStage::Written);
   const int64_t ranks = process_ == nullptr ? options.ranks : process_->size();
   TK_REQUIRE(0 < ranks && ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal", ranks, kMostRanks);
   ranks_.resize(static_cast<size_t>(ranks));

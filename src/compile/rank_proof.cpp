@@ -194,7 +194,7 @@ void requireRanks(int64_t ranks) {
 
 RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindings, const RankProofOptions& options) {
   requireRanks(options.ranks);
-  verifyHostProgram(program);
+  verifyHostProgram(program, HostStage::Written);
   const RankLimits limits = {.ranks = options.ranks, .most_iterations = options.recording.most_iterations};
   RankDifferences differences(program, bindings, limits);
   const Classes classes = fewestClasses(differences, options);
