@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/bind_shape.h"
+#include "analysis/op_counts.h"
 #include "base/require.h"
 #include "compile/make_program.h"
 #include "device/work.h"
@@ -20,7 +21,6 @@
 #include "ir/expr_summary.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "ir/text/names.h"
-#include "analysis/op_counts.h"
 #include "report/segments.h"
 
 namespace tokamak {

@@ -88,9 +88,7 @@ const std::vector<Command>& commands() {
        only<[](const Arguments& a) { transform_like(a.tensor(), a.tensors(1), a.tensors(2)); }>},
       {"parallelize_like",
        {required("tensor"), optional("tensors"), optional("types"), {"position", int64_t{-1}}},
-       only<[](const Arguments& a) {
-         parallelize_like(a.tensor(), a.tensors(1), a.parallelTypes(2), a.integer(3));
-       }>},
+       only<[](const Arguments& a) { parallelize_like(a.tensor(), a.tensors(1), a.parallelTypes(2), a.integer(3)); }>},
       {"rfactor",
        {required("tensor"), required("axes")},
        [](const Arguments& a) { return rfactor(a.tensor(), a.integers(1)); },

@@ -31,10 +31,11 @@ TEST(FusionPasses, EachIsFoundByItsNameAndSaysWhatItDoes) {
   }
   const Error error = errorOf([] { fusionPass("fold-cast"); });
   EXPECT_EQ(error.code(), ErrorCode::Usage);
-  EXPECT_EQ(error.message(),
-            "fold-cast: no pass has this name; passes are unify-extents, fold-empties, fold-casts, fold-movement, "
-            "fold-ranges, "
-            "merge-equal, remove-dead, two-stage-outer-reduction, infer-stride-order, propagate-shardings, make-reshardings");
+  EXPECT_EQ(
+      error.message(),
+      "fold-cast: no pass has this name; passes are unify-extents, fold-empties, fold-casts, fold-movement, "
+      "fold-ranges, "
+      "merge-equal, remove-dead, two-stage-outer-reduction, infer-stride-order, propagate-shardings, make-reshardings");
 }
 
 TEST(FusionPasses, AProgramWithNothingToDoStaysTheSame) {
