@@ -148,13 +148,17 @@ def _write(name, ending, content):
 
 
 def save_inputs(name: str, inputs: list[Any]) -> str:
-    """Writes the arrays among the inputs into a file of numpy.savez; gives its path. Raises OSError."""
+    """Writes the arrays among the inputs into a file of numpy.savez; gives its path. Raises OSError; TypeError for what
+    has no elements."""
     import io
 
     import numpy as np
 
     arrays = {f"input{number}": _as_numpy(np, each) for number, each in enumerate(inputs)
               if not isinstance(each, (bool, int, float))}
+    for number, each in enumerate(inputs):
+        if getattr(arrays.get(f"input{number}"), "dtype", None) == object:
+            raise TypeError(f"input {number}, a {type(each).__name__}, has no elements that can be saved")
     content = io.BytesIO()
     np.savez(content, **arrays)
     return _write(name, "npz", content.getvalue())

@@ -69,6 +69,21 @@ def test_saved_inputs_give_the_same_results(tmp_path):
     os.remove("result.npy")
 
 
+def test_only_what_has_elements_is_saved(tmp_path):
+    class Nothing:
+        shape, dtype = (4, 8), "float32"
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **named):
+            raise BufferError("gone")
+
+    with config(repro_folder=str(tmp_path)), pytest.raises(
+            TypeError, match="input 0, a Nothing, has no elements that can be saved"):
+        doubled().repro_script_for([Nothing()], save_inputs=True)
+
+
 def test_the_last_call_and_all_kinds_of_inputs(tmp_path):
     with FusionDefinition() as fd:
         x = fd.define_tensor([-1, -1], dtype=DataType.Double)
