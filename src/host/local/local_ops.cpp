@@ -132,9 +132,9 @@ class LocalOp {
   // leaves out some of its own.
   bool isSliceOfChunks(const TensorView& operand, int64_t axis, const LocalPart& own) {
     const auto* slice = op_.as<SliceOp>();
-    const LocalPart* read = tensors_.partOf(operand, axis);
+    const LocalPart* read = slice == nullptr ? nullptr : tensors_.partOf(operand, axis);
     const auto number = static_cast<size_t>(axis);
-    if (slice == nullptr || read == nullptr || !slice->starts[number]->isConstantInt(0)) return false;
+    if (read == nullptr || !slice->starts[number]->isConstantInt(0)) return false;
     const bool is_alike = slice->steps[number]->isConstantInt(1) && *read->mesh == *own.mesh &&
                           read->dimension == own.dimension && simplify(read->chunk) == simplify(own.chunk);
     if (is_alike) along_.emplace(&operand, axis);
