@@ -240,6 +240,18 @@ TEST(RankAgreement, ComparesWhatTwoRanksHaveANameForAndListsAllThatDiffers) {
             "rank 1");
 }
 
+// Rank 0 computes something else than rank 1.
+TEST_P(Communications, TellWhereRanksWithTheSamePartHaveOtherElements) {
+  const HostText apart = {
+      {"T0_g_float[iS0{4}] (DeviceMesh{0 1})", "T1_g_float[iS1{4}] (DeviceMesh{0 1})"},
+      "(@T0) -> (@T1)",
+      "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=4, zero_init=false, resets_to_zero=false)\n"
+      "  IF ( rank == 0 ):\n    @T1\n       = -@T0;\n  ELSE:\n    @T1\n       = sin(@T0);\n"};
+  ProgramOnRanks program(hostProgramOf(apart), options(2));
+  EXPECT_EQ(refusalOf([&] { run(program, {bench_.numbers(DataType::F32, {4}, {1, 2, 3, 4})}); }),
+            "device: output T1: ranks 0 and 1 have the same part, and not the same elements");
+}
+
 TEST_P(Communications, NameMeshAndAxisOfASizeThatDoesNotFit) {
   ProgramOnRanks program(hostProgramOf(kSum), options(2));
   EXPECT_EQ(refusalOf([&] { run(program, {bench_.empty(DataType::F32, {3, 2})}); }),
