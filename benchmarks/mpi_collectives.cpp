@@ -183,7 +183,7 @@ bool writeJson(const char* path, int64_t ranks, int rounds, const std::vector<Pa
   if (file == nullptr) return false;
   std::fprintf(file, "{\"ranks\": %lld, \"rounds\": %d, \"library\": \"%s\", \"bytes\": %lld,\n",
                static_cast<long long>(ranks), rounds, mpiProcess().library.substr(0, 16).c_str(),
-               static_cast<long long>(kElements * 4));
+               static_cast<long long>(kElements) * 4);
   for (const Pair& pair : pairs)
     std::fprintf(file,
                  " \"%s\": {\"ours_ms\": %.3f, \"by_hand_ms\": %.3f, \"least_ours_ms\": %.3f, \"least_by_hand_ms\": "

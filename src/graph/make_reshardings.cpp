@@ -122,7 +122,7 @@ class Reshardings {
       if (copy.sharding == sharding && copy.streams == streams) return copy.tensor;
     LoadStoreOp op{.in = from};
     op.infer(ShapeRule(target(), LoadStoreOp::info.name));
-    TensorView* made = asTensor(target().appendOp(std::move(op))->output(0));
+    TensorView* made = asTensor(target().appendOp(op)->output(0));
     place(*made, sharding, streams);
     copies.push_back({sharding, streams, made});
     return made;
@@ -178,7 +178,7 @@ class Reshardings {
   }
 
   // Sums of halves are sent as f32; what is behind the sum is done once all have it.
-  bool replaceProduct(const Expr& expr, const OpShardings& plan, std::map<const TensorView*, TensorView*> read) {
+  bool replaceProduct(const Expr& expr, const OpShardings& plan, const std::map<const TensorView*, TensorView*>& read) {
     TensorView& out = *asTensor(expr.output(0));
     const Streams streams = streamsOf(out);
     const Sharding want = shardingOf(out);
@@ -273,7 +273,7 @@ class Reshardings {
     return made;
   }
 
-  TensorView* define(OpKind kind, Fields fields, const Sharding& sharding, const Streams& streams) {
+  TensorView* define(OpKind kind, const Fields& fields, const Sharding& sharding, const Streams& streams) {
     TensorView* made = asTensor(defineExpr(target(), kind, fields)->output(0));
     place(*made, sharding, streams);
     return made;

@@ -30,7 +30,7 @@ std::shared_ptr<NcclTeamTable> NcclJob::table(std::span<const int64_t> ranks, in
   return tableAt({{ranks.begin(), ranks.end()}, epoch});
 }
 
-std::shared_ptr<NcclTeamTable> NcclJob::tableAt(Key key) {
+std::shared_ptr<NcclTeamTable> NcclJob::tableAt(const Key& key) {
   std::shared_ptr<NcclTeamTable>& table = tables_[key];
   if (table != nullptr) return table;
   table = std::make_shared<NcclTeamTable>(*sockets_, key.first, key.second, timeout_);

@@ -45,7 +45,7 @@ class NcclJob final : public RankSockets::Listener {
 
  private:
   using Key = std::pair<std::vector<int64_t>, int64_t>;
-  std::shared_ptr<NcclTeamTable> tableAt(Key key);
+  std::shared_ptr<NcclTeamTable> tableAt(const Key& key);
   std::vector<std::shared_ptr<NcclTeamTable>> tablesOf(int64_t rank);
   void noteGone(const Breakage& breakage);
   void noteLeft(int64_t rank, MessageReader& message);

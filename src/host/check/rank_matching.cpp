@@ -194,7 +194,7 @@ class RankMatcher {
     const CommunicationRequest second = requestOf(b, n);
     if (first.kind == CommunicationKind::CollectivePermute && second.kind == CommunicationKind::CollectivePermute)
       return first.dtype == second.dtype ? "" : "the dtypes differ";  // the rest is each pair's
-    const std::string difference = differenceOf(first, a.rank, second, b.rank, team);
+    std::string difference = differenceOf(first, a.rank, second, b.rank, team);
     if (!difference.empty()) return difference;
     const auto [position, size] = placeInGroup(a, n);
     const auto [other_position, other_size] = placeInGroup(b, n);

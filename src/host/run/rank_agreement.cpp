@@ -20,7 +20,7 @@ constexpr char kEnd = '\0';  // of a name, and of a value
 
 std::string textOf(const RunFacts& facts) {
   std::string text;
-  for (const auto& [name, value] : facts) text += name + kEnd + value + kEnd;
+  for (const auto& [name, value] : facts) text.append(name).append(1, kEnd).append(value).append(1, kEnd);
   return text;
 }
 

@@ -13,18 +13,25 @@ static_assert(sizeof(MPI_Request) <= sizeof(uint64_t) && sizeof(MPI_Message) <= 
 MPI_Comm all_processes = MPI_COMM_NULL;
 bool is_ours_to_end = false;
 
+// Handles are pointers to structures of the MPI's own, or numbers.
 template <class Handle>
 uint64_t bitsOf(Handle handle) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &handle, sizeof(handle));
-  return bits;
+  static_assert(sizeof(Handle) <= sizeof(uint64_t));  // NOLINT(bugprone-sizeof-expression): of a pointer
+  union {
+    uint64_t bits;
+    Handle handle;
+  } both = {.bits = 0};
+  both.handle = handle;
+  return both.bits;
 }
 
 template <class Handle>
 Handle handleOf(uint64_t bits) {
-  Handle handle;
-  std::memcpy(&handle, &bits, sizeof(handle));
-  return handle;
+  union {
+    uint64_t bits;
+    Handle handle;
+  } both = {.bits = bits};
+  return both.handle;
 }
 
 int32_t startMpi(int& threads) {
@@ -143,4 +150,5 @@ constexpr MpiFunctions kFunctions = {.version = MpiFunctions::kVersion,
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): a name of C
 extern "C" __attribute__((visibility("default"))) const MpiFunctions* tokamak_mpi_functions() { return &kFunctions; }
