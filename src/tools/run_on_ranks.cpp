@@ -7,6 +7,7 @@
 
 #include "base/require.h"
 #include "compile/agreed_steps.h"
+#include "compile/host_program.h"
 #include "compile/program_on_ranks.h"
 #include "compile/unsharded_fusion.h"
 #include "jit/open_device.h"

@@ -74,7 +74,7 @@ void RunReport::check(const std::string& name, const oracle::Comparison& compari
       {{"name", name}, {"ok", is_ok}, {"elements", comparison.count}, {"text", toString(comparison)}});
 }
 
-void RunReport::plan(const PlanSummary& summary, RunTimes times) {
+void RunReport::plan(const PlanSummary& summary, const RunTimes& times) {
   line(fmt::format(
       "plan: {} steps on {} streams, {} waits kept of {} written, peak {} bytes ({} intermediates + {} outputs)",
       summary.steps, summary.streams, summary.waits_kept, summary.waits_written, summary.peakBytes(),

@@ -36,7 +36,7 @@ class RunReport {
   void output(const std::string& name, const Tensor& tensor);
   void values(const std::string& name, const Tensor& tensor);
   void check(const std::string& name, const oracle::Comparison& comparison);
-  void plan(const PlanSummary& summary, RunTimes times);
+  void plan(const PlanSummary& summary, const RunTimes& times);
   /// Of a run on ranks, whose plans are each rank's own.
   /// `what`: "processes".
   void ranks(int64_t ranks, std::string_view what, const RunTimes& times);

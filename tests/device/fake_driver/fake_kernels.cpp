@@ -18,7 +18,7 @@ template <class T>
 T argument(const Launch& launch, size_t index) {
   T value = {};
   std::memcpy(static_cast<void*>(&value), launch.arguments[index].data(),
-              std::min(sizeof(T), launch.arguments[index].size()));
+              std::min(sizeof(T), launch.arguments[index].size()));  // NOLINT(bugprone-sizeof-expression): T may be one
   return value;
 }
 
