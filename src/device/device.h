@@ -33,6 +33,7 @@ struct DeviceProperties {
   std::string architecture;               ///< of a GPU: "sm_90a", as its compilers name it
   bool takes_parameters = false;          ///< WorkRequest::parameters may be given
   bool activates_products = false;        ///< a segment that is a product group (graph/product_group.h) is one work
+  bool has_copy_engines = false;          ///< copies between host and device run beside kernels, and take none of them
 };
 
 /// What the allocations of one memory kind take, in bytes.

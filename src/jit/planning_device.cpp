@@ -12,7 +12,8 @@ PlanningDevice::PlanningDevice(const KernelTarget& target)
                    .memory_bytes = INT64_MAX,
                    .host_reads_device_memory = target.kind == TargetKind::Cpu,
                    .takes_parameters = true,
-                   .activates_products = target.kind == TargetKind::Cuda}) {}
+                   .activates_products = target.kind == TargetKind::Cuda,
+                   .has_copy_engines = target.kind == TargetKind::Cuda}) {}
 
 std::unique_ptr<Stream> PlanningDevice::makeStream() { return std::make_unique<Stream>(); }
 std::unique_ptr<Event> PlanningDevice::createEvent() { return std::make_unique<Event>(); }

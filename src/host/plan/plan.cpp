@@ -11,6 +11,7 @@
 #include "base/require.h"
 #include "base/text.h"
 #include "device/work.h"
+#include "host/plan/copy_ahead.h"
 #include "host/plan/place_buffers.h"
 #include "host/plan/step_clocks.h"
 
@@ -53,13 +54,15 @@ Plan::Plan(Device& device, StepList recorded, std::vector<PlanOutput> outputs, s
            size_t contexts)
     : device_(&device),
       recorded_(std::move(recorded)),
-      list_(placeBuffers(dropImpliedWaits(recorded_))),
+      list_(placeBuffers(dropImpliedWaits(device.properties().has_copy_engines ? copyAhead(recorded_) : recorded_))),
       outputs_(std::move(outputs)),
       streams_(std::move(streams)),
       replays_(contexts),
       calls_(contexts) {
   static const RangeName range_name("place and prepare plan");
   const Range range(range_name);
+  for (int32_t i = recorded_.stream_count; i < list_.stream_count; ++i)
+    streams_.push_back({.worker = PlanStream::kFirstCopies - (i - recorded_.stream_count)});
   for (PlanOutput& output : outputs_) output.at.buffer = numberAfterPlacing(recorded_, list_, output.at.buffer);
   compile();
   host_bytes_ = static_cast<int64_t>(sizeof(Plan)) + bytesOf(recorded_) + bytesOf(list_) + replay_steps_.hostBytes() +

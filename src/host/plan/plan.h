@@ -47,6 +47,7 @@ struct PlanArena {
 
 /// A stream of a plan besides the caller's: a worker of the call's context, or a stream of a team.
 struct PlanStream {
+  static constexpr int64_t kFirstCopies = -2;  ///< and downwards: workers for copies ahead (copyAhead())
   int64_t worker = -1;
   Stream* of_team = nullptr;
 };

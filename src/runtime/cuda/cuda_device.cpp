@@ -126,7 +126,8 @@ CudaDevice::CudaDevice(int64_t ordinal, const CudaDeviceOptions& options)
                  .ordinal = ordinal,
                  .architecture = architectureOf(cuda_properties_),
                  .takes_parameters = true,
-                 .activates_products = true};
+                 .activates_products = true,
+                 .has_copy_engines = true};
 }
 
 CudaDevice::~CudaDevice() {
