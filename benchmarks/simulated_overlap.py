@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what `tokamak simulate` predicts for all-gather and matmul on GPUs of one host, beside what was measured.
 
-    benchmarks/simulated_overlap.py [--tokamak build/release/bin/tokamak] [--into docs/simulate.md] [--check docs/simulate.md]
+    benchmarks/simulated_overlap.py [--tokamak build/release/bin/tokamak] [--into FILE] [--check docs/simulate.md]
 
 --into writes the tables between the lines `<!-- simulated overlap -->` and `<!-- end -->` of a page; --check exits 1
 where the page holds others. Every rank has M / D rows of A[M, K] and all of B[K, N], all of bf16; all rows of A are
@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MACHINE = ROOT / "examples" / "machines" / "h200.json"
 BEGIN, END = "<!-- simulated overlap -->", "<!-- end -->"
 # Measured on H200s of one host, NVLink multicast off, in microseconds: medians of 21, the slowest rank's.
-SEQUENCE, WHOLE_STREAMS, BEST, COPY = "in sequence", "NCCL, 8 chunks, 8 streams", "NCCL, best of 11", "copy engine, 4 chunks"
+SEQUENCE, WHOLE_STREAMS = "in sequence", "NCCL, 8 chunks, 8 streams"
+BEST, COPY = "NCCL, best of 11", "copy engine, 4 chunks"
 
 
 @dataclass
@@ -55,7 +56,8 @@ CASES = [
 
 
 def tensor(number: int, sizes: list[str], mesh: str, scope: str = "g") -> str:
-    axes = ", ".join(f"i{'deviceIdx.x' if size.startswith('D') else 'S'}{100 * number + i}{{{size.lstrip('D')}}}" for i, size in enumerate(sizes))
+    kinds = ["deviceIdx.x" if size.startswith("D") else "S" for size in sizes]
+    axes = ", ".join(f"i{kinds[i]}{100 * number + i}{{{size.lstrip('D')}}}" for i, size in enumerate(sizes))
     return f"T{number}_{scope}___bfloat[{axes}] (DeviceMesh{{{mesh}}})"
 
 
@@ -71,11 +73,13 @@ def gathered(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
     weights = tensor(1, [n, k], mesh)
     if chunks == 1:
         own, all_rows = tensor(0, ["D" + d, rows, k], mesh), tensor(4, [d, rows, k], mesh)
-        result = tensor(3, [d, rows, n], mesh)[: -len(f" (DeviceMesh{{{mesh}}})")].rstrip("]") + f", rS399{{{k}}}] (DeviceMesh{{{mesh}}})"
+        suffix = f" (DeviceMesh{{{mesh}}})"
+        result = tensor(3, [d, rows, n], mesh)[: -len(suffix)].rstrip("]") + f", rS399{{{k}}}]{suffix}"
         return (
             f"%HostIrContainer {{ ({own}, {weights}) -> ({result}) :\n"
             f"  Communication 0 (type=Allgather, team=({mesh}), input={own}, output={all_rows}, backend=NCCL)\n"
-            f"  Wait Communication 0\n  {result}\n     = linear({all_rows},\n                {weights}      )\n}} // %HostIrContainer\n"
+            f"  Wait Communication 0\n  {result}\n     = linear({all_rows},\n                {weights}      )\n"
+            "} // %HostIrContainer\n"
         )
     s = str(chunks)
     own, all_rows = tensor(0, [s, "D" + d, rows, k], mesh), tensor(4, [s, d, rows, k], mesh)
@@ -87,7 +91,8 @@ def gathered(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
         f"%HostIrContainer {{ ({own}, {weights}) -> ({result}) :\n  GetCurrentStream into Stream 0\n"
         + allocate(all_rows)
         + allocate(result)
-        + f"  FOR StreamIdx in iS0{{{s}}}:\n    SetCurrentStream to Stream ( StreamIdx % numberOfStreams )\n    Synchronize Stream 0\n"
+        + f"  FOR StreamIdx in iS0{{{s}}}:\n    SetCurrentStream to Stream ( StreamIdx % numberOfStreams )\n"
+        + "    Synchronize Stream 0\n"
         f"  FOR StreamIdx in iS0{{{s}}}:\n    SetCurrentStream to Stream ( StreamIdx % numberOfStreams )\n"
         f"    {own_chunk}\n       = HirAliasSelect( {own}, axis = iS0{{{s}}}, index = StreamIdx )\n"
         f"    {chunk}\n       = HirAliasSelect( {all_rows}, axis = iS400{{{s}}}, index = StreamIdx )\n"
@@ -95,7 +100,8 @@ def gathered(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
         f"    Wait Communication 0\n"
         f"    {result_chunk}\n       = HirAliasSelect( {result}, axis = iStreamIdx300{{{s}}}, index = StreamIdx )\n"
         f"    {result_chunk}\n       = linear({chunk},\n                {weights}      )\n"
-        f"    SetCurrentStream to Stream 0\n    Synchronize Stream ( StreamIdx % numberOfStreams )\n}} // %HostIrContainer\n"
+        "    SetCurrentStream to Stream 0\n    Synchronize Stream ( StreamIdx % numberOfStreams )\n"
+        "} // %HostIrContainer\n"
     )
 
 
@@ -121,7 +127,8 @@ def copied(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
         nonlocal number
         number += 1
         at = number - 1
-        result = f"T{at}_g___bfloat[iS{100 * at}{{{part}}}, iS{100 * at + 1}{{{n}}}, rS{100 * at + 2}{{{k}}}] (DeviceMesh{{{rank}}})"
+        axes = f"iS{100 * at}{{{part}}}, iS{100 * at + 1}{{{n}}}, rS{100 * at + 2}{{{k}}}"
+        result = f"T{at}_g___bfloat[{axes}] (DeviceMesh{{{rank}}})"
         outputs.append(result)
         return f"  {result}\n     = linear({rows_of},\n                {weights[rank]}      )\n"
 
@@ -136,7 +143,8 @@ def copied(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
                 posted += 2
     firsts = "".join(product(r, own[r, c]) for c in range(chunks) for r in everyone)
     ends = "".join(f"  Wait Communication {i}\n" for i in range(0, posted, 2))
-    return f"%HostIrContainer {{ ({', '.join(inputs)}) -> ({', '.join(outputs)}) :\n{allocations}{posts}{firsts}{waits}{ends}}} // %HostIrContainer\n"
+    body = f"{allocations}{posts}{firsts}{waits}{ends}"
+    return f"%HostIrContainer {{ ({', '.join(inputs)}) -> ({', '.join(outputs)}) :\n{body}}} // %HostIrContainer\n"
 
 
 class Simulator:
@@ -175,7 +183,8 @@ def tables(simulator: Simulator) -> Iterator[str]:
             error = predicted[form] / one.measured[form] - 1
             errors.setdefault((one.ranks, form), []).append(abs(error))
             sizes = ", ".join(map(str, one.sizes))
-            yield f"| {one.ranks} | {sizes} | {form} | {predicted[form]:.0f} | {one.measured[form]:.0f} | {100 * error:+.0f} % |"
+            both = f"{predicted[form]:.0f} | {one.measured[form]:.0f}"
+            yield f"| {one.ranks} | {sizes} | {form} | {both} | {100 * error:+.0f} % |"
     yield ""
     yield "| GPUs | form | mean error | largest |"
     yield "|---|---|---|---|"
