@@ -34,7 +34,10 @@ class Program:
         self.count, self.body, self.domains, self.communications = 0, "", "", 0
 
     def tensor(self, *sizes: int, dealt: int | None = None, reduced: int | None = None) -> str:
-        """A tensor whose axis number `dealt` is dealt out; of a product, `reduced` is the extent that it sums over."""
+        """A tensor whose axis number `dealt` is dealt out; of a product, `reduced` is the extent that it sums over.
+
+        A product without a dealt axis sums over what is dealt out: each rank has a term of it.
+        """
         number = self.count
         self.count += 1
         loop, logical = [], []
@@ -52,7 +55,8 @@ class Program:
             logical.append(loop[-1])
         if dealt is not None:
             self.domains += f"  T{number}:{{\n{split}    logical [{', '.join(logical)}]\n  }}\n"
-        return f"T{number}_g___bfloat[{', '.join(loop)}] (DeviceMesh{{{self.mesh}}})"
+        terms = " (Partial{sum DIDx})" if reduced is not None and dealt is None else ""
+        return f"T{number}_g___bfloat[{', '.join(loop)}] (DeviceMesh{{{self.mesh}}}){terms}"
 
     def say(self, result: str, text: str) -> str:
         self.body += f"  {result}\n     = {text}\n"
@@ -62,7 +66,10 @@ class Program:
         return self.say(result, f"linear({rows},\n                {weights}      )")
 
     def communicate(self, kind: str, source: str, result: str) -> str:
-        self.body += f"  Communication {self.communications} (type={kind}, team=({self.mesh}), input={source}, output={result}, backend=NCCL)\n"
+        ends = f"input={source}, output={result}"
+        self.body += (
+            f"  Communication {self.communications} (type={kind}, team=({self.mesh}), {ends}, backend=NCCL)\n"
+        )
         self.body += f"  Wait Communication {self.communications}\n"
         self.communications += 1
         return result
@@ -110,13 +117,15 @@ def table(tokamak: str, ranks: list[int]) -> Iterator[str]:
             with tempfile.NamedTemporaryFile("w", suffix=".host_ir") as file:
                 file.write(write(count))
                 file.flush()
-                command = [tokamak, "simulate", file.name, "--ranks", str(count), "--machine", str(MACHINE), "--transport", "nccl", "--json"]
+                command = [tokamak, "simulate", file.name, "--ranks", str(count), "--machine", str(MACHINE)]
+                command += ["--transport", "nccl", "--json"]
                 done = subprocess.run(command, check=False, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(f"{layer}, {count} ranks: {done.stderr}")
             found = json.loads(done.stdout)
             peak = max(one["peak_bytes"] for one in found["classes"]) / 1e9
-            yield f"| {layer} | {count} | {found['us']:.0f} | {found['compute_us']:.0f} | {found['communication_us']:.0f} | {found['overlap']:.2f} | {peak:.2f} |"
+            times = " | ".join(f"{found[key]:.0f}" for key in ("us", "compute_us", "communication_us"))
+            yield f"| {layer} | {count} | {times} | {found['overlap']:.2f} | {peak:.2f} |"
 
 
 def main() -> int:
