@@ -152,7 +152,7 @@ int optCommand(const OptOptions& options) {
                  (dump == "all" && !passes.empty()),
              Usage, "--dump-after {}: it has no effect, as --passes {}; name such a pass", dump,
              passes.empty() ? "has none" : "has no such pass");
-  ProgramFile file = readProgramOrKernel(options.file);
+  ProgramFile file = readProgramOrKernel(options.file, options.ranks);
   try {
     if (file.kernel != nullptr) kir::verifyKernel(*file.kernel, ErrorCode::Definition);
     applyPasses(file, options);

@@ -41,7 +41,7 @@ namespace {
 // behind those that the text writes.
 enum class Unnamed : uint8_t { Numbered, LeftToPrint };
 
-ProgramFile readFile(const std::string& path, Unnamed unnamed) {
+ProgramFile readFile(const std::string& path, Unnamed unnamed, std::optional<int64_t> ranks) {
   ProgramFile file;
   file.path = path;
   file.text = readText(path);
@@ -56,6 +56,7 @@ ProgramFile readFile(const std::string& path, Unnamed unnamed) {
     file.fusion = parseFusion(file.text, path,
                               {.resolver = &definingResolver(),
                                .scheduler = &scheduleCommands(),
+                               .ranks = ranks == 0 ? std::nullopt : ranks,
                                .numbers_unnamed = unnamed == Unnamed::Numbered,
                                .places = &file.places});
   }
@@ -64,13 +65,15 @@ ProgramFile readFile(const std::string& path, Unnamed unnamed) {
 
 }  // namespace
 
-ProgramFile readProgram(const std::string& path) {
-  ProgramFile file = readFile(path, Unnamed::Numbered);
+ProgramFile readProgram(const std::string& path, std::optional<int64_t> ranks) {
+  ProgramFile file = readFile(path, Unnamed::Numbered, ranks);
   TK_REQUIRE(file.kernel == nullptr, Usage, "{}: it holds a kernel; only opt takes kernels", path);
   return file;
 }
 
-ProgramFile readProgramOrKernel(const std::string& path) { return readFile(path, Unnamed::LeftToPrint); }
+ProgramFile readProgramOrKernel(const std::string& path, std::optional<int64_t> ranks) {
+  return readFile(path, Unnamed::LeftToPrint, ranks);
+}
 
 std::map<std::string, std::string> readAssignments(const std::string& option, const std::vector<std::string>& texts) {
   std::map<std::string, std::string> values;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,10 +29,11 @@ struct ProgramFile {
 /// All of a file. Errors: Io.
 std::string readText(const std::string& path);
 
-/// A host program or a kernel is told by its first token. Errors: Io; Parse and others for what the text says.
-ProgramFile readProgramOrKernel(const std::string& path);
+/// A host program or a kernel is told by its first token. `ranks`: of the job, for a fusion with mesh(ranks); none or
+/// 0: such a text is refused. Errors: Io; Parse and others for what the text says.
+ProgramFile readProgramOrKernel(const std::string& path, std::optional<int64_t> ranks = {});
 /// The same for commands that take no kernels. Errors: Usage, too, for a kernel.
-ProgramFile readProgram(const std::string& path);
+ProgramFile readProgram(const std::string& path, std::optional<int64_t> ranks = {});
 
 /// Values for named extents from "name=number" texts.
 /// Errors: Usage for a text of another form, a name the program does not have, or a negative number.

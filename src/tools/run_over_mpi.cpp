@@ -41,19 +41,22 @@ std::vector<std::pair<std::string, std::string>> factsOf(const RunOptions& optio
           {"--repeat", std::to_string(options.repeat)},
           {"--grouping", options.grouping},
           {"--streams", std::to_string(options.streams)},
+          {"--machine", options.machine.empty() ? "" : readText(options.machine)},
           {"--most-iterations", std::to_string(options.most_iterations)}};
 }
 
 int runAsRank(const RunOptions& options, Communicator& communicator) {
   ProgramFile file;
+  std::vector<std::pair<std::string, std::string>> facts;
   agree(communicator, "read", [&] {
     TK_REQUIRE(
         !options.written.contains("--ranks"), Usage,
         "--ranks: it has no effect with --comm mpi, whose ranks are the processes that mpirun has started; leave "
         "one of them out");
-    file = readProgram(options.file);
+    file = readProgram(options.file, communicator.size());
+    facts = factsOf(options, file);
   });
-  requireAlike(communicator, factsOf(options, file));
+  requireAlike(communicator, facts);
   return runOnRanks(file, options, &communicator);
 }
 

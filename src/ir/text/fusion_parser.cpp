@@ -12,6 +12,7 @@
 #include "ir/text/division_comment.h"
 #include "ir/text/extent_limits.h"
 #include "ir/text/foreign_names.h"
+#include "ir/text/mesh_text.h"
 #include "ir/text/names.h"
 #include "ir/text/op_arguments.h"
 #include "ir/text/refused_statements.h"
@@ -39,6 +40,7 @@ class FusionParser {
             [this] { return callNames(); }) {}
 
   std::unique_ptr<Fusion> parse() {
+    setRanks(tokens_, options_.ranks);
     const size_t start = tokens_.position();
     try {
       parseSections();

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,9 @@ struct ParseOptions {
   /// Extents that are numbers instead of symbols, by name, so that ops say whether they take them; those of 1 stay
   /// symbols, as a 1 in a text is a broadcast axis. Null: none.
   const std::map<std::string, int64_t>* extents = nullptr;
+  /// Of the job: what mesh(ranks) names all of, and `ranks` is the number of in a text that has it. None: such a text
+  /// is refused.
+  std::optional<int64_t> ranks = {};
   /// Whether tensors that the text leaves unnamed get their numbers when it is read, as the canonical print gives them.
   /// In a text that names tensors all have numbers whatever this says.
   bool numbers_unnamed = false;

@@ -250,6 +250,14 @@ const Token& TokenStream::next() {
   return token;
 }
 
+void TokenStream::setInteger(std::string_view word, uint64_t value) {
+  for (size_t i = position_; i < tokens_.size(); ++i) {
+    if (tokens_[i].kind != TokenKind::Identifier || tokens_[i].text != word) continue;
+    tokens_[i].kind = TokenKind::Integer;
+    tokens_[i].integer = value;
+  }
+}
+
 size_t TokenStream::endOfPrevious() const {
   if (position_ == 0) return 0;
   const Token& token = tokens_[position_ - 1];

@@ -90,6 +90,8 @@ class TokenStream {
   size_t position() const { return position_; }
   void setPosition(size_t position) { position_ = position; }
   std::string_view text() const { return text_; }
+  /// From the next token on, the word is this integer; tokens keep the text as written.
+  void setInteger(std::string_view word, uint64_t value);
 
  private:
   // Gives errors their place, and tells it where there is a token.

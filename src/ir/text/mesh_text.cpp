@@ -10,6 +10,9 @@ namespace tokamak {
 
 namespace {
 
+// Whether all ranks of the job are a row: the word (it may be an integer by now), and nothing behind it.
+bool atAllRanks(const TokenStream& tokens) { return tokens.peek().text == kRanksWord && tokens.peek(1).is(")"); }
+
 void parseRow(TokenStream& tokens, DeviceMesh& mesh, size_t dimension) {
   constexpr size_t kMostDimensions = 8;
   const Token& open = tokens.expect("(");
@@ -20,6 +23,11 @@ void parseRow(TokenStream& tokens, DeviceMesh& mesh, size_t dimension) {
   if (!is_like_first) tokens.fail(open, "all rows of a mesh must be equally deep");
   int64_t count = 0;
   do {
+    if (is_row && count == 0 && atAllRanks(tokens)) {
+      count = tokens.expectInteger("the number of ranks");
+      for (int64_t rank = 0; rank < count; ++rank) mesh.devices.push_back(rank);
+      break;
+    }
     if (is_row)
       mesh.devices.push_back(tokens.expectInteger("the number of a device"));
     else
@@ -45,6 +53,23 @@ std::string rowText(const DeviceMesh& mesh, size_t dimension, size_t& next) {
 }
 
 }  // namespace
+
+void setRanks(TokenStream& tokens, std::optional<int64_t> ranks) {
+  for (size_t ahead = 0; tokens.peek(ahead).kind != TokenKind::End; ++ahead) {
+    const bool is_mesh = tokens.peek(ahead).is(kMeshWord) && tokens.peek(ahead + 1).is("(") &&
+                         tokens.peek(ahead + 2).is(kRanksWord) && tokens.peek(ahead + 3).is(")");
+    if (!is_mesh) continue;
+    if (!ranks)
+      tokens.fail(tokens.peek(ahead + 2),
+                  "mesh(ranks) is all ranks of a job, and it is not known here how many these are; expected their "
+                  "number (--ranks N, ParseOptions::ranks), or a mesh that names them, such as mesh(0, 1)");
+    if (*ranks < 1 || *ranks > kMostRanksOfText)
+      tokens.fail(tokens.peek(ahead + 2),
+                  fmt::format("mesh(ranks) is all ranks of a job, and {} were asked for; expected 1 to {}", *ranks,
+                              kMostRanksOfText));
+    return tokens.setInteger(kRanksWord, static_cast<uint64_t>(*ranks));
+  }
+}
 
 DeviceMesh parseMesh(TokenStream& tokens) {
   DeviceMesh mesh;
