@@ -130,7 +130,7 @@ RanksOptions withSegments(RanksOptions options) {
   return options;
 }
 
-// Symbols of another program, by their names, where nothing else tells them.
+// Symbols of another program, by their names.
 void bindByName(const Fusion& program, const ScalarBindings& extents, ScalarBindings& bindings) {
   for (Scalar* symbol : program.allSymbols()) {
     if (symbol->name().empty() || bindings.contains(symbol)) continue;
@@ -333,6 +333,7 @@ ScalarBindings ProgramOnRanks::bindingsOf(std::span<const RunValue> inputs, cons
   ScalarBindings bindings;
   for (const auto& [symbol, value] : extents)
     if (&symbol->fusion() == program_.get()) bindings[symbol] = value;
+  bindByName(*program_, extents, bindings);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (const TensorView* tensor = asTensor(program_->inputs()[i])) {
       const auto& value = std::get<Tensor>(inputs[i]);
@@ -343,7 +344,6 @@ ScalarBindings ProgramOnRanks::bindingsOf(std::span<const RunValue> inputs, cons
       bindings[asScalar(program_->inputs()[i])] = std::get<ScalarValue>(inputs[i]);
     }
   }
-  bindByName(*program_, extents, bindings);
   return bindings;
 }
 

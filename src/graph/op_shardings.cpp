@@ -6,6 +6,7 @@
 
 #include "analysis/device_mesh.h"
 #include "analysis/domain_graph.h"
+#include "analysis/marked_parts.h"
 #include "analysis/part_axes.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
@@ -182,30 +183,16 @@ class OpPlan {
     };
     for (const ReshapeGroup& group : reshapeGroups(from, to)) {
       if (group.in.empty() || group.out.empty() || group.out[0] != static_cast<size_t>(parts.axis)) continue;
-      MarkedParts own = parts;
-      own.axis = static_cast<int64_t>(group.in[0]);
+      const auto outermost = static_cast<int64_t>(group.in[0]);
       Scalar* have = elementsBehind(group.in, from);
       Scalar* want = elementsBehind(group.out, to);
-      if (have == want && from[group.in[0]] == to[group.out[0]]) return Need{&operand, own};
-      return scaledParts(operand, own, {have->constantInt(), want->constantInt()}, devices);
+      const bool is_same = have == want && from[group.in[0]] == to[group.out[0]];
+      if (is_same) return Need{&operand, {.axis = outermost, .cuts = parts.cuts, .chunk = parts.chunk}};
+      Scalar* elements = simplify(result().fusion().mul(parts.chunk, want));
+      auto own = partsOfElements(operand, outermost, *have, *elements, devices);
+      return own ? std::optional(Need{&operand, *std::move(own)}) : std::nullopt;
     }
     return std::nullopt;
-  }
-
-  // The same with numbers; `behind`: the elements of one index of the axis of the operand, and of the result.
-  std::optional<Need> scaledParts(const TensorView& operand, MarkedParts own,
-                                  const std::pair<std::optional<int64_t>, std::optional<int64_t>>& behind,
-                                  int64_t devices) const {
-    const auto size = shapeOf(operand)[static_cast<size_t>(own.axis)]->visibleExtent()->constantInt();
-    const auto chunk = own.chunk->constantInt();
-    const bool are_known = size && chunk && behind.first && behind.second && *behind.first > 0;
-    if (!are_known || (*chunk * *behind.second) % *behind.first != 0) return std::nullopt;
-    const int64_t scaled = *chunk * *behind.second / *behind.first;
-    // (Else a split by this factor makes other parts.)
-    if (scaled == 0 || (*size + scaled - 1) / scaled != devices) return std::nullopt;
-    own.chunk = result().fusion().constant(scaled);
-    own.cuts = {{.factor = own.chunk, .is_inner_factor = true}};
-    return Need{&operand, own};
   }
 
   // Terms of the result, where an operand has parts of a reduced axis.

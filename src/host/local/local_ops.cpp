@@ -74,7 +74,7 @@ class LocalOp {
       const auto outermost = static_cast<int64_t>(group.in[0]);
       const LocalPart* read = tensors_.partOf(operand, outermost);
       const bool is_same = read != nullptr && *read->mesh == *own.mesh && read->dimension == own.dimension &&
-                           elementsOf(*read, from, group.in) == elementsOf(own, to, group.out);
+                           simplify(elementsOf(*read, from, group.in)) == simplify(elementsOf(own, to, group.out));
       if (is_same) along_.emplace(&operand, outermost);
       return is_same;
     }
