@@ -1,0 +1,169 @@
+#include "compile/choose_pipeline.h"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/require.h"
+#include "base/text.h"
+#include "simulate/program_simulation.h"
+
+namespace tokamak {
+
+namespace {
+
+// What the model does not know makes chunks dearer than it says: few are taken where many gain next to nothing.
+constexpr double kTolerance = 1.01;
+// Close enough to each other: the time of a pipeline of n chunks is about a / n + b n + c, which is flat at its least.
+constexpr int64_t kNumbers[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+
+void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols) {
+  if (scalar.isSymbol()) symbols.insert(&scalar);
+  for (const Scalar* operand : scalar.operands()) addSymbols(*operand, symbols);
+}
+
+std::set<const Scalar*> symbolsOfInputs(const HostIrContainer& program) {
+  std::set<const Scalar*> symbols;
+  for (Val* input : program.inputs()) {
+    if (const TensorView* tensor = asTensor(input))
+      for (const IterDomain* axis : shapeOf(*tensor)) addSymbols(*axis->visibleExtent(), symbols);
+    else
+      symbols.insert(asScalar(input));
+  }
+  return symbols;
+}
+
+class PipelineChoice {
+ public:
+  PipelineChoice(const HostIrContainer& program, const ScalarBindings& extents, const Machine& machine,
+                 const PipelineOptions& options)
+      : program_(program), extents_(extents), machine_(machine), options_(options) {}
+
+  ChosenPipeline choose() {
+    TK_REQUIRE(!machine_.transports.empty(), Usage, "machine {}: it has no transport, so that none can be chosen",
+               machine_.name);
+    if (!options_.transport.empty()) {
+      tryTransport(options_.transport);
+    } else {
+      for (const auto& [name, transport] : machine_.transports) tryIfPossible(name);
+      if (chosen_.trials.empty() && refusal_ != nullptr) std::rethrow_exception(refusal_);
+    }
+    chosen_.best = *std::ranges::min_element(best_, {}, &PipelineTrial::seconds);
+    return std::move(chosen_);
+  }
+
+ private:
+  // A transport that cannot reduce is none for a program that reduces.
+  void tryIfPossible(const std::string& transport) {
+    try {
+      tryTransport(transport);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported) throw;
+      refusal_ = std::current_exception();
+    }
+  }
+
+  void tryTransport(const std::string& transport) {
+    const std::vector<const Scalar*> open = openChunkNumbers(program_, extents_);
+    ScalarBindings extents = extents_;
+    for (const Scalar* symbol : open) extents[symbol] = int64_t{1};
+    PipelineTrial best;
+    if (open.empty()) best = predict({extents}, open, transport)[0];
+    for (const Scalar* symbol : open) {
+      std::vector<ScalarBindings> candidates;
+      for (const int64_t number : numbersFor(*symbol)) {
+        candidates.push_back(extents);
+        candidates.back()[symbol] = number;
+      }
+      const std::vector<PipelineTrial> trials = predict(candidates, open, transport);
+      const double least = std::ranges::min(trials, {}, &PipelineTrial::seconds).seconds;
+      const auto isGood = [&](const PipelineTrial& trial) { return trial.seconds <= kTolerance * least; };
+      const auto found = std::ranges::find_if(trials, isGood);
+      best = *found;
+      extents = candidates[static_cast<size_t>(found - trials.begin())];
+    }
+    best_.push_back(std::move(best));
+  }
+
+  std::vector<PipelineTrial> predict(const std::vector<ScalarBindings>& candidates,
+                                     const std::vector<const Scalar*>& open, const std::string& transport) {
+    std::vector<SimulationCandidate> programs;
+    for (const ScalarBindings& extents : candidates) programs.push_back({.program = &program_, .extents = extents});
+    const std::vector<double> seconds =
+        predictedSeconds(programs, machine_,
+                         {.ranks = options_.ranks,
+                          .transport = transport,
+                          .number_of_streams = options_.number_of_streams,
+                          .segments = options_.segments,
+                          .most_iterations = options_.most_iterations,
+                          .finish = [this](HostIrContainer& local) { finishHostProgram(local, options_.lowering); }});
+    std::vector<PipelineTrial> trials;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      PipelineTrial trial{.chunks = {}, .transport = transport, .seconds = seconds[i]};
+      for (const Scalar* symbol : open) trial.chunks[symbol->name()] = asInt(candidates[i].at(symbol));
+      trials.push_back(std::move(trial));
+    }
+    chosen_.trials.insert(chosen_.trials.end(), trials.begin(), trials.end());
+    return trials;
+  }
+
+  // No more than the axis has indices; 1 where it has none.
+  std::vector<int64_t> numbersFor(const Scalar& symbol) const {
+    int64_t most = options_.most_iterations;
+    for (const TensorView* tensor : program_.allTensors()) {
+      for (const IterDomain* axis : tensor->loop()) {
+        const bool is_cut = axis->isStream() && axis->extent() == &symbol && axis->definition() != nullptr;
+        if (!is_cut) continue;
+        if (const auto extent = evaluate(*axis->definition()->in[0]->visibleExtent(), extents_))
+          most = std::min(most, asInt(*extent));
+      }
+    }
+    std::vector<int64_t> numbers;
+    for (const int64_t number : kNumbers)
+      if (number == 1 || number <= most) numbers.push_back(number);
+    return numbers;
+  }
+
+  const HostIrContainer& program_;
+  const ScalarBindings& extents_;
+  const Machine& machine_;
+  const PipelineOptions& options_;
+  ChosenPipeline chosen_;
+  std::vector<PipelineTrial> best_;  // by transport
+  std::exception_ptr refusal_;
+};
+
+}  // namespace
+
+std::vector<const Scalar*> openChunkNumbers(const HostIrContainer& program, const ScalarBindings& extents) {
+  const std::set<const Scalar*> of_inputs = symbolsOfInputs(program);
+  std::map<std::string, const Scalar*> open;
+  for (const TensorView* tensor : program.allTensors()) {
+    for (const IterDomain* axis : tensor->loop()) {
+      const Scalar* extent = axis->extent();
+      const bool is_open = axis->isStream() && extent->isSymbol() && !extent->name().empty() &&
+                           !extents.contains(extent) && !of_inputs.contains(extent);
+      if (is_open) open.emplace(extent->name(), extent);
+    }
+  }
+  std::vector<const Scalar*> symbols;
+  for (const auto& [name, symbol] : open) symbols.push_back(symbol);
+  return symbols;
+}
+
+ChosenPipeline choosePipeline(const HostIrContainer& program, const ScalarBindings& extents, const Machine& machine,
+                              const PipelineOptions& options) {
+  return PipelineChoice(program, extents, machine, options).choose();
+}
+
+std::string toString(const ChunkNumbers& chunks) {
+  std::vector<std::string> parts;
+  for (const auto& [name, number] : chunks) parts.push_back(fmt::format("{} = {}", name, number));
+  return joined(parts);
+}
+
+}  // namespace tokamak
