@@ -11,6 +11,7 @@
 #include "schedule/shardings_aside.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
+#include "tools/pipeline_choice.h"
 #include "tools/program_file.h"
 
 namespace tokamak::tools {
@@ -40,7 +41,7 @@ void requireProved(const RankProof& proof, int64_t ranks) {
 
 int checkCommand(const CheckCommandOptions& options) {
   TK_REQUIRE(options.streams > 0, Usage, "--streams {}: it must be at least 1", options.streams);
-  ProgramFile file = readProgram(options.file);
+  ProgramFile file = readProgram(options.file, options.ranks);
   TK_REQUIRE(file.host_program != nullptr || hasShardings(*file.fusion), Usage,
              "check: the fusion of {} has no mesh, so that no ranks have parts of it; give its tensors meshes "
              "(docs/devices.md)",
@@ -52,7 +53,13 @@ int checkCommand(const CheckCommandOptions& options) {
         .ranks = options.ranks,
         .by = options.each_rank ? RankProofOptions::By::EachRank : RankProofOptions::By::Classes,
         .recording = {.number_of_streams = options.streams, .most_iterations = options.most_iterations}};
-    const RankProof proof = proveRanks(*program, bindingsOf(*program, options), proof_options);
+    ScalarBindings extents = bindingsOf(*program, options);
+    const Machine machine = machineOr(options.machine);
+    const PipelineOptions pipeline = {
+        .ranks = options.ranks, .number_of_streams = options.streams, .most_iterations = options.most_iterations};
+    if (const auto chosen = chooseOpenChunks(*program, extents, machine, pipeline))
+      fmt::print("{}\n", textOf(*chosen, machine));
+    const RankProof proof = proveRanks(*program, extents, proof_options);
     requireProved(proof, options.ranks);
     fmt::print("proved for {} ranks: no races, {} communications belong together, no rank waits in a circle\n",
                options.ranks, proof.communications);

@@ -11,6 +11,7 @@ struct CheckCommandOptions {
   std::string file;
   int64_t ranks = 0;
   std::vector<std::string> sizes;
+  std::string machine;  ///< a file: whose model chooses numbers of chunks; empty: processors
   int64_t streams = 4;
   int64_t most_iterations = 65'536;
   bool each_rank = false;

@@ -69,6 +69,11 @@ void addRunReport(CLI::App& run, RunOptions& options) {
   run.add_option("--trace", options.trace, "write a timeline that ui.perfetto.dev opens")->type_name("FILE");
 }
 
+void addChoosingMachine(CLI::App& app, std::string& machine) {
+  app.add_option("--machine", machine, "whose model chooses numbers of chunks that are not given [processors]")
+      ->type_name("FILE");
+}
+
 void addRun(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "compile a program, run it, and on request check it");
   run->add_option("FILE", options.file, "a .fusion text, a host program, or an exported program (.tk)")->required();
@@ -87,6 +92,7 @@ void addRun(CLI::App& app, RunOptions& options) {
   addNumber(*run, "--ranks", options.ranks, "run a program over devices on this many threads as its ranks");
   addOption(*run, "--comm", options.comm, "local|mpi",
             "what ranks are: threads (--ranks), or the processes that mpirun has started");
+  addChoosingMachine(*run, options.machine);
   addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();
@@ -98,6 +104,7 @@ void addCheck(CLI::App& app, CheckCommandOptions& options) {
   check->add_option("FILE", options.file, "a host program")->required();
   addNumber(*check, "--ranks", options.ranks, "of how many ranks the job is")->required();
   addSizes(*check, options.sizes);
+  addChoosingMachine(*check, options.machine);
   addNumber(*check, "--streams", options.streams, "number of worker streams")->capture_default_str();
   addNumber(*check, "--most-iterations", options.most_iterations, "of a stream loop, as of run")->capture_default_str();
   check->add_flag("--each-rank", options.each_rank, "look at each rank, not at one of those that do the same");
@@ -108,6 +115,7 @@ void addOpt(CLI::App& app, OptOptions& options) {
   opt->add_option("FILE", options.file, "a .fusion text, a host program or a kernel");
   opt->add_option("--passes", options.passes, "passes in order, separated by commas")->type_name("PASS,...");
   opt->add_option("--dump-after", options.dump_after, "also print after these passes")->type_name("all|changed|PASS");
+  addNumber(*opt, "--ranks", options.ranks, "of the job, for a text with mesh(ranks)");
   opt->add_flag("--list-passes", options.list_passes, "print the passes there are");
   opt->add_flag("--verify-each", options.verify_each, "verify before the first and after each pass");
   opt->add_flag("--explain", options.explain,
@@ -198,7 +206,8 @@ void addSimulate(CLI::App& app, SimulateOptions& options) {
   simulate->add_option("--machine", options.machine, "what each rank can do, as examples/machines/h200.json says it")
       ->type_name("FILE")
       ->required();
-  simulate->add_option("--transport", options.transport, "of all communications [the machine's only one]")
+  simulate
+      ->add_option("--transport", options.transport, "of all communications [the one that is predicted to be fastest]")
       ->type_name("NAME");
   addSizes(*simulate, options.sizes);
   simulate->add_option("--sweep", options.sweep, "predict it for each of these values of an extent, and say the best")
@@ -209,6 +218,7 @@ void addSimulate(CLI::App& app, SimulateOptions& options) {
       ->capture_default_str();
   simulate->add_option("--trace", options.trace, "write the predicted timeline, which ui.perfetto.dev opens")
       ->type_name("FILE");
+  simulate->add_option("--svg", options.svg, "draw the predicted timeline")->type_name("FILE");
   simulate->add_flag("--all-ranks", options.all_ranks, "simulate each rank, also those that are equal to others");
   simulate->add_flag("--json", options.json, "print one JSON object instead of lines");
 }

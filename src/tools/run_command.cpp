@@ -292,10 +292,12 @@ int runCommand(const RunOptions& options) {
              "--json: standard output is one JSON object, and --dump and --explain print texts there; leave them out");
   TK_REQUIRE(!options.json || !options.quiet, Usage,
              "--quiet: it has no effect with --json, which prints one object; leave one of them out");
+  TK_REQUIRE(!options.written.contains("--machine") || options.written.contains("--ranks") || options.comm != "local",
+             Usage, "--machine: it has no effect without --ranks, or --comm of processes; leave it out");
   if (choose<bool>("--comm", options.comm, {{"local", false}, {"mpi", true}})) return runOverMpi(options);
   if (isExportedFile(options.file) || options.file.ends_with(".tk")) return runExported(options);
   const DumpOptions dump = dumpOptions(options);
-  ProgramFile file = readProgram(options.file);
+  ProgramFile file = readProgram(options.file, options.ranks);
   try {
     if (options.written.contains("--ranks")) return runOnRanks(file, options);
     return runProgram(file, options, dump);

@@ -17,6 +17,7 @@
 #include "tools/kernels_option.h"
 #include "tools/lowering_options.h"
 #include "tools/output_places.h"
+#include "tools/pipeline_choice.h"
 #include "tools/run_report.h"
 #include "tools/run_steps.h"
 
@@ -61,7 +62,9 @@ Expected expectedOf(const ProgramFile& file, const InputValues& inputs) {
   }
   if (file.host_program != nullptr) expected.fusion = unshardedFusion(*file.host_program, bindings);
   const Fusion& whole = file.host_program != nullptr ? *expected.fusion : *file.fusion;
-  expected.reference = std::make_unique<oracle::Reference>(whole, std::move(values));
+  // (Those of a host program are other symbols than the fusion's, and put into it already.)
+  expected.reference = std::make_unique<oracle::Reference>(
+      whole, std::move(values), file.host_program != nullptr ? ScalarBindings() : inputs.bindings);
   return expected;
 }
 
@@ -88,6 +91,29 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file) 
   return made;
 }
 
+// Gives numbers of chunks that nobody gave; what was chosen, as a text, or "".
+std::string choosePipelineFor(const HostIrContainer& program, const RunOptions& options, const RanksOptions& ranks,
+                              const ProgramFile& file, InputValues& inputs) {
+  ScalarBindings extents;
+  for (Scalar* symbol : program.allSymbols())
+    for (const auto& [known, value] : inputs.bindings)
+      if (known->name() == symbol->name()) extents[symbol] = value;
+  const Machine machine = machineOr(options.machine);
+  const std::string own = ranks.process != nullptr ? "mpi" : "local";
+  const auto chosen = chooseOpenChunks(program, extents, machine,
+                                       {.ranks = ranks.process != nullptr ? ranks.process->size() : ranks.ranks,
+                                        .transport = machine.transports.contains(own) ? own : "",
+                                        .lowering = ranks.lowering,
+                                        .number_of_streams = ranks.run.number_of_streams,
+                                        .segments = ranks.run.segments.value_or(SegmentMode::Kernels),
+                                        .most_iterations = ranks.run.most_iterations});
+  if (!chosen) return "";
+  for (Scalar* symbol : file.program().allSymbols())
+    if (const auto number = chosen->best.chunks.find(symbol->name()); number != chosen->best.chunks.end())
+      inputs.bindings[symbol] = number->second;
+  return textOf(*chosen, machine);
+}
+
 bool isFirst(const Communicator* process) { return process == nullptr || process->rank() == 0; }
 
 }  // namespace
@@ -106,6 +132,7 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
   Expected expected;
   std::unique_ptr<ProgramOnRanks> program;
   RunTimes times;
+  std::string chosen;
   step("prepare", [&] {
     requireRanksUse(options, file);
     const InputSources sources{.given = readAssignments("--input", options.inputs),
@@ -115,12 +142,15 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
     for (const TensorView* output : file.program().outputs()) names.push_back(nameOf(*output));
     places.emplace(options.outputs);
     places->require(names, {{.what = "the program", .path = options.file}});
-    if (options.check && isFirst(process)) expected = expectedOf(file, inputs);
     RanksOptions ranks = ranksOptionsOf(options, file);
     ranks.process = process;
     const auto compile_start = SteadyClock::now();
-    program = file.host_program != nullptr ? std::make_unique<ProgramOnRanks>(std::move(file.host_program), ranks)
-                                           : std::make_unique<ProgramOnRanks>(*file.fusion, ranks);
+    std::unique_ptr<HostIrContainer> lowered =
+        file.host_program != nullptr ? nullptr : lowerToRanks(*file.fusion, ranks.lowering);
+    chosen = choosePipelineFor(lowered != nullptr ? *lowered : *file.host_program, options, ranks, file, inputs);
+    if (options.check && isFirst(process)) expected = expectedOf(file, inputs);
+    if (lowered == nullptr) lowered = std::move(file.host_program);
+    program = std::make_unique<ProgramOnRanks>(std::move(lowered), ranks);
     times = {.compile = millisecondsSince(compile_start), .first = 0, .later = {}};
   });
   std::vector<Tensor> outputs;
@@ -133,6 +163,7 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
   step("report", [&] {
     if (!isFirst(process)) return;
     reportOutputs(names, outputs, *places, report);
+    if (!chosen.empty()) report.chosen(chosen);
     report.ranks(program->ranks(), process == nullptr ? "threads of this process" : "processes", times);
     is_ok = !options.check || checkOutputs(*expected.reference, names, outputs, report);
     report.finish();

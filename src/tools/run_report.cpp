@@ -88,6 +88,11 @@ void RunReport::plan(const PlanSummary& summary, const RunTimes& times) {
   time(times);
 }
 
+void RunReport::chosen(const std::string& text) {
+  line(text);
+  all_["chosen"] = text;
+}
+
 void RunReport::ranks(int64_t ranks, std::string_view what, const RunTimes& times) {
   line(fmt::format("ranks: {} {}", ranks, what));
   all_["ranks"] = ranks;

@@ -37,6 +37,8 @@ class RunReport {
   void values(const std::string& name, const Tensor& tensor);
   void check(const std::string& name, const oracle::Comparison& comparison);
   void plan(const PlanSummary& summary, const RunTimes& times);
+  /// What the model chose, as lines.
+  void chosen(const std::string& text);
   /// Of a run on ranks, whose plans are each rank's own.
   /// `what`: "processes".
   void ranks(int64_t ranks, std::string_view what, const RunTimes& times);

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "base/trace.h"
 #include "compile/lower_fusion.h"
+#include "report/run_record.h"
+#include "report/timeline_picture.h"
 #include "schedule/shardings_aside.h"
 #include "simulate/program_simulation.h"
 #include "tools/error_place.h"
@@ -19,6 +21,8 @@
 #include "tools/integer_in.h"
 #include "tools/lowering_options.h"
 #include "tools/machine_file.h"
+#include "tools/output_places.h"
+#include "tools/pipeline_choice.h"
 #include "tools/program_file.h"
 #include "tools/size_errors.h"
 
@@ -65,22 +69,24 @@ std::optional<Sweep> readSweep(const SimulateOptions& options) {
   return sweep;
 }
 
-std::string chosenTransport(const SimulateOptions& options, const Machine& machine) {
+// Empty: the model is to choose.
+std::string givenTransport(const SimulateOptions& options, const Machine& machine) {
   if (!options.transport.empty()) return options.transport;
+  if (machine.transports.size() == 1) return machine.transports.begin()->first;
   std::vector<std::string> names;
   for (const auto& [name, transport] : machine.transports) names.push_back(name);
-  TK_REQUIRE(names.size() == 1, Usage, "--transport: {} has {}; say which one", options.machine,
+  TK_REQUIRE(!names.empty() && options.sweep.empty(), Usage, "--transport: {} has {}; say which one", options.machine,
              names.empty() ? "none" : joined(names));
-  return names[0];
+  return "";
 }
 
 class Simulator {
  public:
   explicit Simulator(const SimulateOptions& options)
-      : options_(options), machine_(readMachine(options.machine)), file_(readProgram(options.file)) {
+      : options_(options), machine_(readMachine(options.machine)), file_(readProgram(options.file, options.ranks)) {
     lowering_.grouping = groupingNamed(options.grouping);
     simulation_ = {.ranks = options.ranks,
-                   .transport = chosenTransport(options, machine_),
+                   .transport = givenTransport(options, machine_),
                    .number_of_streams = options.streams,
                    .segments = segmentModeOf(options.grouping),
                    .most_iterations = options.most_iterations,
@@ -92,6 +98,7 @@ class Simulator {
   void run() {
     const std::optional<Sweep> sweep = readSweep(options_);
     if (!options_.trace.empty()) OutputFile::requireWritable("--trace", options_.trace);
+    if (!options_.svg.empty()) OutputFile::requireWritable("--svg", options_.svg);
     try {
       if (sweep)
         runSweep(*sweep);
@@ -108,8 +115,26 @@ class Simulator {
       program_ = file_.host_program != nullptr ? std::move(file_.host_program)
                  : is_over_ranks_              ? lowerToRanks(*file_.fusion, lowering_)
                                                : lowerToHostProgram(*file_.fusion, lowering_);
-    const ScalarBindings extents = givenExtents(*program_, sizes);
-    return withOwnSizeErrors(file_, extents, [&] { return simulate(*program_, extents, machine_, simulation_); });
+    ScalarBindings extents = givenExtents(*program_, sizes);
+    return withOwnSizeErrors(file_, extents, [&] {
+      choose(extents);
+      return simulate(*program_, extents, machine_, simulation_);
+    });
+  }
+
+  // The transport and the numbers of chunks that are not given.
+  void choose(ScalarBindings& extents) {
+    const std::vector<const Scalar*> open = openChunkNumbers(*program_, extents);
+    if (open.empty() && !simulation_.transport.empty()) return;
+    chosen_ = choosePipeline(*program_, extents, machine_,
+                             {.ranks = simulation_.ranks,
+                              .transport = simulation_.transport,
+                              .lowering = lowering_,
+                              .number_of_streams = simulation_.number_of_streams,
+                              .segments = simulation_.segments,
+                              .most_iterations = simulation_.most_iterations});
+    simulation_.transport = chosen_->best.transport;
+    for (const Scalar* symbol : open) extents[symbol] = chosen_->best.chunks.at(symbol->name());
   }
 
   void runOnce() {
@@ -119,10 +144,12 @@ class Simulator {
     else
       print(simulation);
     if (!options_.trace.empty()) writeTrace(simulation);
+    if (!options_.svg.empty()) writePicture(simulation);
   }
 
   void runSweep(const Sweep& sweep) {
     TK_REQUIRE(options_.trace.empty(), Usage, "--trace: it has no effect with --sweep; leave one of them out");
+    TK_REQUIRE(options_.svg.empty(), Usage, "--svg: it has no effect with --sweep; leave one of them out");
     std::optional<std::pair<double, int64_t>> best;
     Json rows = Json::array();
     for (const int64_t value : sweep.values) {
@@ -152,6 +179,7 @@ class Simulator {
                  {"communication_us", simulation.communication_seconds * 1e6},
                  {"overlap", simulation.overlap()},
                  {"classes", Json::array()}};
+    if (chosen_) json["chosen"] = textOf(*chosen_, machine_);
     for (const SimulatedClass& ranks : simulation.classes) {
       Json busy = Json::object();
       for (const auto& [resource, name] : kResources) busy[name] = ranks.busy[static_cast<size_t>(resource)];
@@ -163,6 +191,7 @@ class Simulator {
   const std::string& programName() const { return program_->name(); }
 
   void print(const ProgramSimulation& simulation) const {
+    if (chosen_) fmt::print("{}\n", textOf(*chosen_, machine_));
     fmt::print("{} on {} rank(s) of {}, by {}: {:.1f} us\n", programName(), options_.ranks, machine_.name,
                simulation_.transport, simulation.seconds * 1e6);
     fmt::print("  compute alone {:.1f} us, communication alone {:.1f} us, overlap {:.3f}\n",
@@ -185,6 +214,17 @@ class Simulator {
     if (!options_.json) fmt::print("trace: {}\n", options_.trace);
   }
 
+  void writePicture(const ProgramSimulation& simulation) const {
+    RunRecord record;
+    record.startRun();
+    traceSimulation(simulation, record);
+    record.endRun();
+    const std::string name = fmt::format("{} on {} rank(s) of {}, by {}, predicted", programName(), options_.ranks,
+                                         machine_.name, simulation_.transport);
+    writeText("--svg", options_.svg, timelinePicture(record, name));
+    if (!options_.json) fmt::print("picture: {}\n", options_.svg);
+  }
+
   const SimulateOptions& options_;
   Machine machine_;
   ProgramFile file_;
@@ -192,6 +232,7 @@ class Simulator {
   HostLoweringOptions lowering_;
   SimulationOptions simulation_;
   std::unique_ptr<HostIrContainer> program_;
+  std::optional<ChosenPipeline> chosen_;
 };
 
 }  // namespace

@@ -13,13 +13,14 @@ struct SimulateOptions {
   std::string file;
   int64_t ranks = 1;
   std::string machine;             ///< a file
-  std::string transport;           ///< empty: the machine's only one
+  std::string transport;           ///< empty: the one that is predicted to be fastest
   std::vector<std::string> sizes;  ///< "n=4"
   std::string sweep;               ///< "s=1,2,4"
   std::string grouping = "fused";
   int64_t streams = 4;
   int64_t most_iterations = kMostIterations;
   std::string trace;
+  std::string svg;  ///< a file for a picture of the timeline
   bool all_ranks = false;
   bool json = false;
 };
