@@ -1,13 +1,17 @@
 // Random programs with random marks of devices run on ranks: marks are propagated, reshardings made and lowered, the
-// program over ranks proved, and what the ranks give together is what one device gives.
+// program over ranks proved, and what the ranks give together is what one device gives. Ranks are threads; under mpirun
+// (tests/dist/under_mpirun.py) they are its processes, each of which draws the same programs from the same seeds.
+#include <cstdlib>
 #include <iostream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "analysis/bind_shape.h"
+#include "compile/agreed_steps.h"
 #include "compile/program_on_ranks.h"
 #include "compile/rank_proof.h"
+#include "dist/mpi/mpi_communicator.h"
 #include "generator/draw_data.h"
 #include "generator/draw_marks.h"
 #include "generator/draw_program.h"
@@ -23,7 +27,20 @@ namespace {
 
 using namespace generator;
 
-constexpr int64_t kRanks = 6;
+// Who runs the programs.
+struct Job {
+  int64_t ranks = 6;
+  std::unique_ptr<Communicator> process = {};  // null: ranks are threads
+
+  bool isFirst() const { return process == nullptr || process->rank() == 0; }
+};
+
+Job thisJob() {
+  if (std::getenv("TOKAMAK_TEST_UNDER_MPIRUN") == nullptr) return {};
+  Job job{.process = mpiCommunicator(openCpuDevice({.threads = 1, .poisons_memory = true}))};
+  job.ranks = job.process->size();
+  return job;
+}
 
 std::vector<RunValue> toTensors(std::vector<InputData>& data, Device& device) {
   std::vector<RunValue> values;
@@ -56,31 +73,45 @@ struct RanksTally {
   int64_t refused = 0;  // some exchanges of parts of short axes
 };
 
-// Refusals are counted, not failures: they are no wrong numbers.
+// Refusals are counted, not failures: they are no wrong numbers. (An agreed error names the rank before.)
 bool isRefusal(const Error& error) {
-  return error.code() == ErrorCode::HostProgram && error.message().starts_with("local program: ");
+  return error.code() == ErrorCode::HostProgram && error.message().find("local program: ") != std::string::npos;
+}
+
+void prove(const Fusion& marked, const std::vector<InputData>& data, const HostLoweringOptions& lowering, int64_t ranks,
+           RanksTally& tally) {
+  const std::unique_ptr<HostIrContainer> lowered = lowerToRanks(marked, lowering);
+  const RankProof proof = proveRanks(*lowered, bindingsOf(*lowered, data), {.ranks = ranks, .lowering = lowering});
+  for (const RankFinding& finding : proof.findings) ADD_FAILURE() << finding.message;
+  tally.communications += proof.communications;
 }
 
 void run(const Fusion& marked, const Fusion& plain, std::vector<InputData> data, const HostLoweringOptions& lowering,
-         RanksTally& tally) {
-  const std::unique_ptr<HostIrContainer> lowered = lowerToRanks(marked, lowering);
-  const RankProof proof = proveRanks(*lowered, bindingsOf(*lowered, data), {.ranks = kRanks, .lowering = lowering});
-  for (const RankFinding& finding : proof.findings) ADD_FAILURE() << finding.message;
-  tally.communications += proof.communications;
-
-  oracle::Reference reference(plain, toOracle(data));
+         const Job& job, RanksTally& tally) {
   const auto device = openCpuDevice({.threads = 1});
   const std::shared_ptr<Stream> stream = device->createStream();
-  ProgramOnRanks program(marked, {.ranks = kRanks,
-                                  .lowering = lowering,
-                                  .run = {.segments = SegmentMode::OpByOp},
-                                  .device = {.threads = 1, .poisons_memory = true}});
-  const std::vector<Tensor> outputs = program.run(toTensors(data, *device), {}, *device, stream);
+  std::unique_ptr<ProgramOnRanks> program;
+  std::unique_ptr<oracle::Reference> reference;
+  const auto prepare = [&] {
+    if (job.isFirst()) prove(marked, data, lowering, job.ranks, tally);
+    if (job.isFirst()) reference = std::make_unique<oracle::Reference>(plain, toOracle(data));
+    program = std::make_unique<ProgramOnRanks>(marked, RanksOptions{.ranks = job.ranks,
+                                                                    .lowering = lowering,
+                                                                    .run = {.segments = SegmentMode::OpByOp},
+                                                                    .device = {.threads = 1, .poisons_memory = true},
+                                                                    .process = job.process.get()});
+  };
+  if (job.process == nullptr)
+    prepare();
+  else
+    agree(*job.process, "prepare", prepare);
+  const std::vector<Tensor> outputs = program->run(toTensors(data, *device), {}, *device, stream);
+  if (!job.isFirst()) return;
   ASSERT_EQ(outputs.size(), plain.outputs().size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const oracle::Comparison comparison =
-        reference.compare(i, {outputs[i].dtype(), outputs[i].sizes(), outputs[i].strides(),
-                              static_cast<const std::byte*>(outputs[i].hostDataToRead())});
+        reference->compare(i, {outputs[i].dtype(), outputs[i].sizes(), outputs[i].strides(),
+                               static_cast<const std::byte*>(outputs[i].hostDataToRead())});
     EXPECT_TRUE(comparison.isOk()) << "output " << i << " differs";
     ++tally.outputs;
   }
@@ -90,23 +121,26 @@ void run(const Fusion& marked, const Fusion& plain, std::vector<InputData> data,
 TEST(ProgramsOnRanks, GiveWhatOneDeviceGives) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
   const uint64_t programs = fromEnvironment("TOKAMAK_RANKS_PROGRAMS", 150);
+  const Job job = thisJob();
   RanksTally tally;
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     const Program program = drawProgram(seed, {.max_ops = 8, .max_elements = 128});
     const auto plain = build(program);
     Random random(seed);
     const auto marked = cloneFusion(*fusionPass("unify-extents").run(*plain));
-    drawMarks(*marked, random, kRanks, seed % 2 == 0 ? DrawnMarks::OfFew : DrawnMarks::OfMost);
+    drawMarks(*marked, random, job.ranks, seed % 2 == 0 ? DrawnMarks::OfFew : DrawnMarks::OfMost);
     constexpr Grouping kGroupings[] = {Grouping::Fused, Grouping::Segments, Grouping::Single};
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, printFusion(*marked)));
     try {
-      run(*marked, *plain, drawData(program, seed), {.grouping = kGroupings[seed % 3]}, tally);
+      run(*marked, *plain, drawData(program, seed), {.grouping = kGroupings[seed % 3]}, job, tally);
     } catch (const Error& error) {
       if (!isRefusal(error)) ADD_FAILURE() << error.what();
       ++tally.refused;
     }
-    if (HasFailure()) break;
+    const int64_t is_over = HasFailure() ? 1 : 0;
+    if ((job.process == nullptr ? is_over : saidByFirst(*job.process, is_over)) != 0) break;
   }
+  if (!job.isFirst()) return;
   std::cout << fmt::format("{} communications, {} outputs, {} of {} programs refused\n", tally.communications,
                            tally.outputs, tally.refused, programs);
   EXPECT_GT(tally.communications, 0);
