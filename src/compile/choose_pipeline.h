@@ -1,4 +1,4 @@
-// Choose pipeline: into how many chunks stream loops with communication are cut, and by which transport they send, where
+// Choose pipeline: into how many chunks stream loops with communication are cut, and by which transport they send, if
 // nobody says so. The model of the machine decides (simulate/program_simulation.h).
 #pragma once
 

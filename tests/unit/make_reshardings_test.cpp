@@ -1,6 +1,8 @@
 // The pass make-reshardings: what it chooses, and what it refuses. (Values and locality: tests/fuzz/reshardings_test.)
 #include "graph/make_reshardings.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +75,20 @@ TEST(MakeReshardings, AnIotaOfPartsIsLocalAndAReductionIsDoneWhereItsOperandIs) 
                         kDealtRows + "}\n"),
               HasSubstr("  T2: f32[r{8}] mesh(0, 1) partial(sum, DIDx) = sum(T0, axes=[0])\n"
                         "  T1: f32[] mesh(2, 3) = set(T2)\n"));
+}
+
+TEST(MakeReshardings, AReshapeIsLocalWherePartsProvablyHaveEquallyManyElements) {
+  const auto reshaped = [](const std::string& from, const std::string& to) {
+    return resharded("fusion f(T0: f32[" + from + "] mesh(0, 1)) -> T1 {\n  T1: f32[" + to +
+                     "] mesh(0, 1) = reshape(T0, shape=[" + to + "])\n}\nschedule { " + kDealtRows +
+                     "split(T1, axis=0, factor=2, inner_split=false) parallelize(T1, axis=0, type=DIDx) }\n");
+  };
+  for (const auto& [from, to] : {std::pair("24", "4, 6"), std::pair("2 * n * m", "2 * n, m"),
+                                 std::pair("2 * n, 6", "12 * n"), std::pair("n, 6", "n, 2, 3")})
+    EXPECT_THAT(reshaped(from, to), testing::Not(HasSubstr("set("))) << from;
+  // Whether two divides n is not known, and six elements are no rows of four.
+  for (const auto& [from, to] : {std::pair("6 * n", "n, 6"), std::pair("12", "3, 4")})
+    EXPECT_THAT(reshaped(from, to), HasSubstr("set(")) << from;
 }
 
 TEST(MakeReshardings, MarksThatNothingGivesAreRefused) {
