@@ -9,6 +9,7 @@
 #include "ir/fields.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/slice_op.h"
+#include "symbolic/symbols.h"
 
 namespace tokamak {
 
@@ -40,23 +41,18 @@ void visitExtents(const TensorView& tensor, const Visit& visit) {
   }
 }
 
-void addSymbols(Scalar* scalar, std::unordered_set<const Scalar*>& symbols) {
-  if (scalar->isSymbol()) symbols.insert(scalar);
-  for (Scalar* operand : scalar->operands()) addSymbols(operand, symbols);
-}
-
 // Classes of scalars that must be equal, and the member of each that stays.
 class EqualExtents {
  public:
   explicit EqualExtents(const Fusion& fusion) {
     for (const Expr* expr : fusion.exprs()) {
       if (!expr->is<SliceOp>() && !expr->is<PadOp>()) continue;
-      visitScalars(*expr, [&](Scalar* scalar) { addSymbols(scalar, fixed_); });
+      visitScalars(*expr, [&](const Scalar* scalar) { fix(*scalar); });
     }
     // (An extent computed from it might become the constant 1, a broadcast axis.)
     for (const TensorView* tensor : fusion.allTensors()) {
       visitExtents(*tensor, [&](Scalar* extent) {
-        if (!extent->isSymbol()) addSymbols(extent, fixed_);
+        if (!extent->isSymbol()) fix(*extent);
       });
     }
     for (const Val* input : fusion.inputs()) {
@@ -90,6 +86,11 @@ class EqualExtents {
     // (1 would make it a broadcast axis.)
     const bool mayStay = a->isSymbol() || (a->isConstant() && !a->isConstantInt(1));
     if (mayStay && b->isSymbol() && !fixed_.contains(b)) replaced_by_[b] = a;
+  }
+
+  void fix(const Scalar& scalar) {
+    const std::vector<const Scalar*> symbols = symbolsOf(scalar);
+    fixed_.insert(symbols.begin(), symbols.end());
   }
 
   std::unordered_map<Scalar*, Scalar*> replaced_by_;

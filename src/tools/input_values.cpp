@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "device/tensor_copies.h"
 #include "interop/npy.h"
+#include "symbolic/symbols.h"
 #include "tools/input_fill.h"
 #include "tools/program_file.h"
 
@@ -297,11 +298,11 @@ class SizeSources {
   std::map<const Scalar*, Source> sources_;
 };
 
-void addSymbols(const Scalar& scalar, const ScalarBindings& bindings, std::vector<std::string>& names) {
-  const std::string name = toString(scalar);
-  const bool is_open = scalar.isSymbol() && !bindings.contains(&scalar);
-  if (is_open && std::ranges::find(names, name) == names.end()) names.push_back(name);
-  for (const Scalar* operand : scalar.operands()) addSymbols(*operand, bindings, names);
+void addOpen(const Scalar& scalar, const ScalarBindings& bindings, std::vector<std::string>& names) {
+  for (const Scalar* symbol : symbolsOf(scalar)) {
+    const std::string name = toString(*symbol);
+    if (!bindings.contains(symbol) && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
 }
 
 std::vector<std::string> inputNames(const Fusion& program) {
@@ -327,7 +328,7 @@ void requireExtents(const Fusion& program, ScalarBindings bindings) {
     }
     const size_t known = names.size();
     for (const IterDomain* axis : shapeOf(*tv)) {
-      if (!evaluate(*axis->visibleExtent(), bindings)) addSymbols(*axis->visibleExtent(), bindings, names);
+      if (!evaluate(*axis->visibleExtent(), bindings)) addOpen(*axis->visibleExtent(), bindings, names);
     }
     if (names.size() > known) tensors.push_back(toString(*tv));
   }

@@ -205,9 +205,10 @@ TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
   const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
                            {"@p", "T2_g_float[rS9{2}, iS4{2}, iS5{8}]" + mesh + " (Partial{sum DIDy})"},
                            {"@k", "T3_g_float[ideviceIdx.y6{2}, iS7{2}, iS8{8}]" + mesh},
+                           {"@w", "T4_g_float[iS10{2}, iS11{8}]" + mesh},
                            {"@y", "T1_g_float[iS2{2}, iS3{8}]" + mesh}};
   const auto textOf = [&](const std::string& form, int64_t rank, const std::string& input = "@x") {
-    return localText(programOf(tensors, "(@x, @k) -> (@y)",
+    return localText(programOf(tensors, "(@x, @k, @w) -> (@y)",
                                "  @p\n = reduction( @k, op = add, initial value = float(0), allreduce = false )\n"
                                "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, "
                                "resets_to_zero=false)\n  Communication 0 (" +
@@ -217,9 +218,7 @@ TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
   EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 1), HasSubstr("team=(0 1), input=T0_g_float[iS0{1}, iS1{8}], "));
   EXPECT_THAT(textOf("type=Allgather, team=(0 1)", 2), HasSubstr("team=(2 3), input=T0_g_float[iS0{1}, iS1{8}], "));
   EXPECT_THAT(textOf("type=Allreduce, team=(0 2)", 3, "@p"), HasSubstr("team=(1 3), input"));
-  EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2), HasSubstr("team=(2 3), root=3, input"));
-  EXPECT_THAT(textOf("type=Allgather, team=(0 1 2 3)", 2),
-              HasSubstr("team=(0 1 2 3), axis=0, parts=(1, 1, 1, 1), input"));
+  EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2, "@w"), HasSubstr("team=(2 3), root=3, input"));
 }
 
 const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceMesh{0 1})"},
@@ -533,8 +532,9 @@ TEST(LocalProgram, ATermIsMarkedAndReadByCommunicationsAlone) {
   EXPECT_THAT(
       refused(communication("type=Allreduce, team=(0 1), input=@all, output=@sum")),
       HasSubstr("local program: Allreduce: its input T1 is not partial(sum, ..) over the dimension of its team"));
-  EXPECT_THAT(refused("  @term" + reduced + communication("type=Allreduce, team=(0 2), input=@term, output=@y")),
-              HasSubstr("Allreduce: its input T3 is not partial"));
+  EXPECT_THAT(
+      refused("  @term" + reduced + communication("type=Allreduce, team=(0 2), input=@term, output=@y")),
+      HasSubstr("Allreduce: T3 is partial(sum, DIDx) over a row of the mesh (0 1), and its team (0 2) is none"));
   EXPECT_THAT(
       refused("  @term" + reduced + communication("type=Allreduce, team=(0 1), reduction=max, input=@term, output=@y")),
       HasSubstr("Allreduce: its input T3 is not partial(max, ..)"));
@@ -620,11 +620,11 @@ TEST(LocalProgram, StatementsNeedTensorsOfOneMesh) {
   EXPECT_EQ(refusal(programOf(tensors, "(@x) -> (@y)", "  @y\n = exp(@x);\n"), {.number = 1, .ranks = 2}),
             "local program: exp of T1: T0 is not on rank 1, which has T1; a Communication moves tensors between "
             "meshes");
-  EXPECT_EQ(refusal(programOf(tensors, "(@x) -> (@x)",
-                              "  Communication 0 (type=Allreduce, team=(0 1), input=@x, "
-                              "output=@x, backend=NCCL)\n  Wait Communication 0\n"),
-                    {.number = 1, .ranks = 2}),
-            "local program: Allreduce: rank 1 is in its team, but has neither its input nor its output");
+  EXPECT_EQ(refusal(programOf(tensors, "(@x) -> (@y)",
+                              "  Communication 0 (type=Broadcast, team=(0 1 2), root=0, input=@x, "
+                              "output=@y, backend=NCCL)\n  Wait Communication 0\n"),
+                    {.number = 2, .ranks = 3}),
+            "local program: Broadcast: rank 2 is in its team, but has neither its input nor its output");
 }
 
 }  // namespace

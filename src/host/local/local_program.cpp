@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "host/ir/restrict_op.h"
 #include "host/ir/text/host_printer.h"
+#include "host/local/communicated_parts.h"
 #include "host/local/local_ops.h"
 #include "host/local/local_segment.h"
 #include "host/local/local_tensors.h"
@@ -38,6 +39,7 @@
 #include "ir/ops/host/start_coalescing.h"
 #include "ir/ops/host/synchronize.h"
 #include "ir/ops/host/wait.h"
+#include "symbolic/symbols.h"
 
 namespace tokamak {
 
@@ -57,11 +59,6 @@ uint64_t hashOf(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
   return hash;
-}
-
-bool combinesTerms(CommunicationType type) {
-  return type == CommunicationType::Reduce || type == CommunicationType::Allreduce ||
-         type == CommunicationType::ReduceScatter;
 }
 
 class LocalProgram {
@@ -142,7 +139,10 @@ class LocalProgram {
       const TensorView* tensor = asTensor(input);
       if (tensor == nullptr || !has(*tensor)) continue;
       origin.parts.push_back(describePart(*tensor));
-      for (const IterDomain* axis : shapeOf(*tensor)) addSymbols(*axis->visibleExtent(), symbols);
+      for (const IterDomain* axis : shapeOf(*tensor)) {
+        const std::vector<const Scalar*> named = symbolsOf(*axis->visibleExtent());
+        symbols.insert(named.begin(), named.end());
+      }
     }
     for (Scalar* symbol : whole_.allSymbols()) {
       if (symbols.contains(symbol)) origin.values.emplace_back(symbol->name(), tensors_.scalar(symbol));
@@ -264,34 +264,8 @@ class LocalProgram {
 
   // --- communications ---
 
-  // Reductions combine the terms of a partial tensor; other communications move what they get.
-  static void requireTerms(const Communication& op) {
-    if (op.in == nullptr || op.out == nullptr || op.team.size() == 1) return;
-    std::vector<Partial> left = trueTerms(*op.in);
-    if (combinesTerms(op.type)) {
-      const DeviceMesh& mesh = op.in->mesh();
-      const auto isCombined = [&](const Partial& term) {
-        const auto dimension = meshDimension(mesh, term.type);
-        const bool is_row = mesh.shape.size() == 1 || teamOf(mesh, mesh.devices[0], *dimension) == op.team;
-        return term.kind == op.reduction && is_row;
-      };
-      const auto combined = std::ranges::find_if(left, isCombined);
-      TK_REQUIRE(
-          combined != left.end(), HostProgram,
-          "local program: {}: its input {} is not partial({}, ..) over the dimension of its team: all ranks have "
-          "the same; mark it partial, or leave the communication out",
-          enumName(op.type), nameOf(*op.in), enumName(op.reduction));
-      left.erase(combined);
-    }
-    const auto text = [](const std::vector<Partial>& terms) {
-      return terms.empty() ? std::string("whole") : toString(terms[0]);
-    };
-    TK_REQUIRE(left == trueTerms(*op.out), HostProgram,
-               "local program: {}: what it gives of {} is {}, and its output {} is {}", enumName(op.type),
-               nameOf(*op.in), text(left), nameOf(*op.out), text(op.out->partials()));
-  }
-
   void addCommunication(const Communication& op, std::vector<Expr*>& list) {
+    requireCommunicatedParts(op);
     const int64_t rank = tensors_.rank();
     Communication local = op;
     local.axis = -1;
@@ -310,7 +284,6 @@ class LocalProgram {
     TK_REQUIRE(local.in != nullptr || local.out != nullptr, HostProgram,
                "local program: {}: rank {} is in its team, but has neither its input nor its output", enumName(op.type),
                rank);
-    requireTerms(op);
     const bool deals_input = op.type == CommunicationType::Gather || op.type == CommunicationType::Allgather ||
                              op.type == CommunicationType::AllToAll;
     const bool deals_output = op.type == CommunicationType::Scatter || op.type == CommunicationType::ReduceScatter;

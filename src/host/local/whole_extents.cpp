@@ -7,13 +7,9 @@
 #include "analysis/device_mesh.h"
 #include "base/require.h"
 #include "symbolic/scalar_simplifier.h"
+#include "symbolic/symbols.h"
 
 namespace tokamak {
-
-void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols) {
-  if (scalar.isSymbol()) symbols.insert(&scalar);
-  for (const Scalar* operand : scalar.operands()) addSymbols(*operand, symbols);
-}
 
 namespace {
 
@@ -59,8 +55,8 @@ class ExtentSearch {
   }
 
   std::set<const Scalar*> unknownOf(const Scalar& extent) const {
-    std::set<const Scalar*> symbols;
-    addSymbols(extent, symbols);
+    const std::vector<const Scalar*> named = symbolsOf(extent);
+    std::set<const Scalar*> symbols(named.begin(), named.end());
     std::erase_if(symbols, [&](const Scalar* symbol) { return known_.contains(symbol); });
     return symbols;
   }

@@ -1,16 +1,11 @@
 // Whole extents: how a rank finds them from its own inputs (docs/devices_design.md, section 3).
 #pragma once
 
-#include <set>
-
 #include "host/ir/host_ir_container.h"
 #include "host/local/local_program.h"
 #include "host/local/local_tensors.h"
 
 namespace tokamak {
-
-/// Adds the symbols that the scalar is computed of.
-void addSymbols(const Scalar& scalar, std::set<const Scalar*>& symbols);
 
 /// Extents that whole axes of the rank's input tensors and scalar inputs tell are known. One that stands in chunks of
 /// ceilDiv(n, d) alone becomes d times a symbol, which is the size of a chunk, or is given (`extents`).
