@@ -19,10 +19,12 @@
 #include "base/require.h"
 #include "base/text.h"
 #include "compile/agreed_steps.h"
+#include "compile/rank_proof.h"
 #include "device/failure.h"
 #include "dist/communication_error.h"
 #include "host/ir/verifier.h"
 #include "host/local/local_program.h"
+#include "host/plan/plan_key.h"
 #include "jit/open_device.h"
 
 namespace tokamak {
@@ -152,9 +154,10 @@ struct ProgramOnRanks::Rank {
 };
 
 ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const RanksOptions& options)
-    : program_(std::move(program)), process_(options.process) {
+    : program_(std::move(program)), options_(options), process_(options.process) {
   constexpr int64_t kMostRanks = 1024;
   verifyHostProgram(*program_, HostStage::Written);
+  parameters_.emplace(*program_, SegmentMode::Kernels);
   const int64_t ranks = process_ == nullptr ? options.ranks : process_->size();
   TK_REQUIRE(0 < ranks && ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal", ranks, kMostRanks);
   ranks_.resize(static_cast<size_t>(ranks));
@@ -228,6 +231,22 @@ void ProgramOnRanks::cutInputs(std::span<const RunValue> inputs, const ScalarBin
     for (const auto& [known, value] : extents)
       if (known->name() == symbol->name()) rank.values.emplace_back(symbol, value);
   }
+}
+
+void ProgramOnRanks::prove(const ScalarBindings& bindings) {
+  if (options_.runs_proved == RunsProved::No) return;
+  std::vector<int64_t> key;
+  for (const Scalar* symbol : program_->allSymbols()) {
+    const auto known = bindings.find(symbol);
+    if (known != bindings.end() && !parameters_->contains(symbol)) addToKey(*symbol, known->second, key);
+  }
+  if (proved_.contains(key)) return;
+  const RankRecordingOptions recording = {.number_of_streams = options_.run.number_of_streams,
+                                          .most_iterations = options_.run.most_iterations};
+  requireProved(
+      proveRanks(*program_, bindings, {.ranks = ranks(), .lowering = options_.lowering, .recording = recording}),
+      ranks());
+  proved_.insert(std::move(key));
 }
 
 void ProgramOnRanks::runHere() {
@@ -333,7 +352,7 @@ ScalarBindings ProgramOnRanks::bindingsOf(std::span<const RunValue> inputs, cons
   ScalarBindings bindings;
   for (const auto& [symbol, value] : extents)
     if (&symbol->fusion() == program_.get()) bindings[symbol] = value;
-  bindByName(*program_, extents, bindings);
+  bindByName(*program_, extents, bindings);  // inputs need not tell what an extent such as n + n is computed of
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (const TensorView* tensor = asTensor(program_->inputs()[i])) {
       const auto& value = std::get<Tensor>(inputs[i]);
@@ -352,8 +371,11 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
   ScalarBindings bindings;
   std::vector<Tensor> outputs;
   if (process_ != nullptr) {
-    agree(*process_, "run", [&] {
+    agree(*process_, "prove", [&] {
       bindings = bindingsOf(inputs, extents);
+      prove(bindings);
+    });
+    agree(*process_, "run", [&] {
       cutInputs(inputs, bindings, *ranks_[static_cast<size_t>(process_->rank())], process_->rank());
       runHere();
     });
@@ -361,6 +383,7 @@ std::vector<Tensor> ProgramOnRanks::run(std::span<const RunValue> inputs, const 
     return outputs;
   }
   bindings = bindingsOf(inputs, extents);
+  prove(bindings);
   for (int64_t number = 0; number < ranks(); ++number)
     cutInputs(inputs, bindings, *ranks_[static_cast<size_t>(number)], number);
   runAll();

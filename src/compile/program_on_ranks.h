@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -12,9 +14,16 @@
 #include "dist/local/local_communicator.h"
 #include "host/ir/host_ir_container.h"
 #include "host/run/host_ir_evaluator.h"
+#include "host/run/scalar_parameters.h"
 #include "runtime/cpu/cpu_device.h"
 
 namespace tokamak {
+
+/// Whether a program over ranks is proved (compile/rank_proof.h) before ranks run it.
+enum class RunsProved : uint8_t {
+  Yes,  ///< for each set of sizes once: what is wrong is told at once, and not by a time-out
+  No,
+};
 
 struct RanksOptions {
   int64_t ranks = 2;
@@ -22,6 +31,7 @@ struct RanksOptions {
   HostIrEvaluatorParams run = {};     ///< its communicator is the rank's
   CpuDeviceOptions device = {};       ///< of each rank
   LocalOptions communication = {};
+  RunsProved runs_proved = RunsProved::Yes;
   /// The one rank that this process is, whose device is used; all ranks of the job make the program and run it, with
   /// the same inputs. It outlives the program. Null: all ranks are threads of this process.
   Communicator* process = nullptr;
@@ -50,8 +60,9 @@ class ProgramOnRanks {
   /// One value per input of the program, in order, in memory that the host reads; `extents`: of symbols that no input
   /// has, which may be another program's of the same names. Gives whole outputs on `device`, dense and row-major, whose
   /// data is ready.
-  /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Device where ranks do not agree on a
-  /// replicated output; else what the rank raises that failed first, not what others were told of it.
+  /// Errors: Bind, naming tensor, mesh and axis, for sizes that do not fit; Race, with what is wrong and on which
+  /// ranks, for a program that is not proved (options.runs_proved); Device where ranks do not agree on a replicated
+  /// output; else what the rank raises that failed first, not what others were told of it.
   /// Where ranks are processes, rank 0 alone gets the outputs, and errors are those of agree().
   std::vector<Tensor> run(std::span<const RunValue> inputs, const ScalarBindings& extents, Device& device,
                           const std::shared_ptr<Stream>& stream);
@@ -67,11 +78,16 @@ class ProgramOnRanks {
                                  size_t number) const;
   void cutInputs(std::span<const RunValue> inputs, const ScalarBindings& extents, Rank& rank, int64_t number) const;
   ScalarBindings bindingsOf(std::span<const RunValue> inputs, const ScalarBindings& extents) const;
+  /// Once per set of sizes. Each process proves it for all ranks.
+  void prove(const ScalarBindings& bindings);
   void runHere();
   void runAll();
 
   std::unique_ptr<HostIrContainer> program_;
+  const RanksOptions options_;
   Communicator* const process_;
+  std::optional<ScalarParameters> parameters_;
+  std::set<std::vector<int64_t>> proved_;     // keys of scalars that steer
   std::vector<std::unique_ptr<Rank>> ranks_;  // null: another process's
 };
 

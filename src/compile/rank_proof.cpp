@@ -9,6 +9,7 @@
 
 #include "analysis/bind_shape.h"
 #include "analysis/device_mesh.h"
+#include "analysis/sharding.h"
 #include "analysis/shards.h"
 #include "base/require.h"
 #include "host/check/checker.h"
@@ -17,6 +18,7 @@
 #include "host/check/rank_differences.h"
 #include "host/ir/verifier.h"
 #include "host/local/local_program.h"
+#include "ir/ops/host/communication.h"
 
 namespace tokamak {
 
@@ -186,6 +188,25 @@ Classes fewestClasses(RankDifferences& differences, const RankProofOptions& opti
   return best;
 }
 
+// Terms of half types that someone marked by hand: passes make them of f32.
+std::vector<std::string> roundedTerms(const HostIrContainer& program) {
+  std::vector<std::string> warnings;
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* op = expr.as<Communication>();
+    if (op == nullptr || op->in == nullptr || trueTerms(*op->in).empty()) return;
+    const bool is_half = op->in->dtype() == DataType::F16 || op->in->dtype() == DataType::BF16;
+    const bool rounds = op->reduction == ReductionKind::Sum || op->reduction == ReductionKind::Prod;
+    const bool combines = op->type == CommunicationType::Reduce || op->type == CommunicationType::Allreduce ||
+                          op->type == CommunicationType::ReduceScatter;
+    if (!is_half || !rounds || !combines) return;
+    warnings.push_back(fmt::format(
+        "{} of {}: each rank rounds its term to {} before the terms are combined; let the op that makes {} "
+        "give f32 (dtype=f32), and cast what the {} gives",
+        enumName(op->type), nameOf(*op->in), dataTypeName(op->in->dtype()), nameOf(*op->in), enumName(op->type)));
+  });
+  return warnings;
+}
+
 void requireRanks(int64_t ranks) {
   TK_REQUIRE(0 < ranks && ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal", ranks, kMostRanks);
 }
@@ -211,7 +232,9 @@ RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindi
     proof.addClass(ranks, *local, localBindings(program, *local, bindings, ranks[0]),
                    differences.visitsOf(ranks[0], classes.frame), team_map, statements);
   }
-  return proof.finish();
+  RankProof made = proof.finish();
+  made.warnings = roundedTerms(program);
+  return made;
 }
 
 RankProof proveLocalPrograms(std::span<const std::unique_ptr<HostIrContainer>> locals,
@@ -233,6 +256,16 @@ RankProof proveLocalPrograms(std::span<const std::unique_ptr<HostIrContainer>> l
                    std::make_shared<const std::vector<std::string>>(differences.statements()));
   }
   return proof.finish();
+}
+
+void requireProved(const RankProof& proof, int64_t ranks) {
+  constexpr size_t kShown = 10;
+  const size_t found = proof.findings.size();
+  std::string text;
+  for (size_t i = 0; i < std::min(found, kShown); ++i)
+    text += fmt::format("\n  {}. {}: {}", i + 1, rankFindingName(proof.findings[i].kind), proof.findings[i].message);
+  TK_REQUIRE(found == 0, Race, "check: the host program has {} problem{} over {} ranks{}:{}", found,
+             found == 1 ? "" : "s", ranks, found > kShown ? fmt::format(", the first {}", kShown) : "", text);
 }
 
 }  // namespace tokamak

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compile/lower_fusion.h"
@@ -27,6 +28,7 @@ struct RankProofOptions {
 
 struct RankProof {
   std::vector<RankFinding> findings;  ///< none: it is proved
+  std::vector<std::string> warnings;  ///< what is proved, and may not be what was meant: sums of rounded terms
   int64_t classes = 0;                ///< of ranks
   int64_t communications = 0;         ///< that all ranks post; each side of a transfer counts
   int64_t steps = 0;                  ///< of one rank of each class
@@ -43,5 +45,8 @@ RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindi
 /// The same for local programs, finished, one per rank. Their inputs have constant sizes. Errors: those of
 /// verifyHostProgram(), with the rank.
 RankProof proveLocalPrograms(std::span<const std::unique_ptr<HostIrContainer>> locals, const RankProofOptions& options);
+
+/// Errors: Race, with the number of findings and the first ten of them, where there are any.
+void requireProved(const RankProof& proof, int64_t ranks);
 
 }  // namespace tokamak

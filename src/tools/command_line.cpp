@@ -93,6 +93,7 @@ void addRun(CLI::App& app, RunOptions& options) {
   addOption(*run, "--comm", options.comm, "local|mpi",
             "what ranks are: threads (--ranks), or the processes that mpirun has started");
   addChoosingMachine(*run, options.machine);
+  run->add_flag("--unproved", options.unproved, "let ranks run a program that is not proved, as check does, before");
   addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();

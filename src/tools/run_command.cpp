@@ -300,6 +300,7 @@ int runCommand(const RunOptions& options) {
   ProgramFile file = readProgram(options.file, options.ranks);
   try {
     if (options.written.contains("--ranks")) return runOnRanks(file, options);
+    TK_REQUIRE(!options.unproved, Usage, "--unproved: it has no effect without --ranks or --comm mpi; leave it out");
     return runProgram(file, options, dump);
   } catch (const Error& error) {
     throw withPlace(error, file);

@@ -27,6 +27,7 @@ struct RunOptions {
   int64_t ranks = 0;           ///< threads of this process; 0: one device, no ranks
   std::string comm = "local";  ///< local, or mpi: ranks are processes
   std::string machine;         ///< a file: whose model chooses numbers of chunks; empty: processors
+  bool unproved = false;       ///< ranks run the program without a proof (compile/rank_proof.h)
   int64_t threads = 0;
   bool explain = false;  ///< what segments become, and why kernels were made
   int64_t most_iterations = kMostIterations;

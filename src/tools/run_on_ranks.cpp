@@ -85,6 +85,7 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file) 
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
   made.run.number_of_streams = options.streams;
   made.run.most_iterations = options.most_iterations;
+  made.runs_proved = options.unproved ? RunsProved::No : RunsProved::Yes;
   const bool may_be_kernels = file.host_program != nullptr && made.lowering.grouping == Grouping::Fused;
   made.run.segments =
       may_be_kernels ? segmentModeFor(*file.host_program, cpuTarget(1)) : segmentModeOf(options.grouping);

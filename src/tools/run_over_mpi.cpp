@@ -42,7 +42,28 @@ std::vector<std::pair<std::string, std::string>> factsOf(const RunOptions& optio
           {"--grouping", options.grouping},
           {"--streams", std::to_string(options.streams)},
           {"--machine", options.machine.empty() ? "" : readText(options.machine)},
-          {"--most-iterations", std::to_string(options.most_iterations)}};
+          {"--most-iterations", std::to_string(options.most_iterations)},
+          {"--unproved", options.unproved ? "given" : ""}};
+}
+
+// mpirun gives its standard input to one process, and makes lines of what all of them write.
+void requireNamedFiles(const RunOptions& options) {
+  const bool is_text = options.file == "/dev/stdin" || options.file == "/dev/fd/0";
+  TK_REQUIRE(!is_text, Usage,
+             "{}: with --comm mpi every process reads the program, and mpirun gives standard input to one of them; put "
+             "it into a file",
+             options.file);
+  for (const auto& [name, from] : readAssignments("--input", options.inputs))
+    TK_REQUIRE(
+        from != "-", Usage,
+        "--input {}=-: with --comm mpi every process reads its inputs, and mpirun gives standard input to one of "
+        "them; put it into a file",
+        name);
+  for (const auto& [name, to] : readAssignments("--output", options.outputs))
+    TK_REQUIRE(to != "-", Usage,
+               "--output {}=-: with --comm mpi standard output is mpirun's, which takes lines of all processes; name a "
+               "file",
+               name);
 }
 
 int runAsRank(const RunOptions& options, Communicator& communicator) {
@@ -53,6 +74,7 @@ int runAsRank(const RunOptions& options, Communicator& communicator) {
         !options.written.contains("--ranks"), Usage,
         "--ranks: it has no effect with --comm mpi, whose ranks are the processes that mpirun has started; leave "
         "one of them out");
+    requireNamedFiles(options);
     file = readProgram(options.file, communicator.size());
     facts = factsOf(options, file);
   });

@@ -102,6 +102,28 @@ class Programs(unittest.TestCase):
         self.assertEqual(code, 2, output)
         self.assertIn("--ranks: it has no effect with --comm mpi", said(output)[0])
 
+    def test_a_program_whose_ranks_would_wait_for_one_another_is_not_run(self):
+        circle = RANKS / "inputs" / "circle.host_ir"
+        code, output = run(2, circle)
+        self.assertEqual(code, 3, output)
+        self.assertEqual(len(said(output)), 1, output)
+        self.assertIn("check: the host program has 1 problem over 2 ranks:", output)
+        self.assertIn("1. deadlock: ranks 0 and 1 wait for one another", output)
+        code, output = run(2, circle, others=[circle, "--unproved"])
+        self.assertEqual(code, 4, output)
+        self.assertIn("rank 2 has another --unproved than rank 0: 'given', not nothing", output)
+
+    def test_standard_input_and_output_are_mpiruns(self):
+        program = RANKS / "all_to_all.host_ir"
+        for arguments, message in (
+                ((program, "--input", "T0=-"), "--input T0=-: with --comm mpi every process reads its inputs, and"),
+                ((program, "--output", "T2=-"), "--output T2=-: with --comm mpi standard output is mpirun's"),
+                (("/dev/stdin",), "/dev/stdin: with --comm mpi every process reads the program, and mpirun gives")):
+            code, output = run(2, *arguments)
+            self.assertEqual(code, 2, output)
+            self.assertEqual(len(said(output)), 1, output)
+            self.assertIn(message, said(output)[0])
+
     def test_results_that_differ_on_ranks_that_have_the_same_part_are_seen(self):
         tensors = [f"T{number}_g_float[iS{number}{{4}}] (DeviceMesh{{0 1 2}})" for number in (0, 1)]
         text = APART.replace("@T0", tensors[0]).replace("@T1", tensors[1])

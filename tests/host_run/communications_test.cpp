@@ -349,7 +349,7 @@ const Refused kRefused[] = {
      {kPair, "(@T0) -> (@T1)",
       "  Communication 0 (type=AllToAll, team=(0), axis=2, parts=(3), input=@T0, output=@T1, backend=Local)\n"
       "  Wait Communication 0\n"},
-     "AllToAll: T1 has 2 axes, and axis 2 is dealt out"},
+     "AllToAll: T0 has 2 axes, and axis 2 is dealt out"},
     {"blocks_along_an_inner_axis",
      {kPair, "(@T0) -> (@T1)",
       "  Communication 0 (type=AllToAll, team=(0), axis=1, parts=(3), input=@T0, output=@T1, backend=Local)\n"
@@ -364,7 +364,7 @@ const Refused kRefused[] = {
      {kPair, "(@T0) -> (@T1)",
       "  Communication 0 (type=Allgather, team=(0), axis=2, parts=(3), input=@T0, output=@T1, backend=Local)\n"
       "  Wait Communication 0\n"},
-     "Allgather: its tensor has 2 axes, and axis 2 is dealt out"},
+     "Allgather: T0 has 2 axes, and axis 2 is dealt out"},
     {"parts_of_another_team",
      {kPair, "(@T0) -> (@T1)",
       "  Communication 0 (type=Allgather, team=(0), axis=0, parts=(1, 1), input=@T0, output=@T1, backend=Local)\n"
@@ -413,6 +413,31 @@ TEST(CommunicationErrors, TellWhoseDeviceAndHowManyRanks) {
             std::string::npos);
   EXPECT_EQ(refusalOf([&] { ProgramOnRanks(hostProgramOf(kSum), {.ranks = 0}); }),
             "usage: 0 ranks were asked for; 1 to 1024 are legal");
+}
+
+// Each rank waits for the other one's transfer before it posts its own.
+TEST(CommunicationErrors, AreProvedBeforeAnyRankRuns) {
+  const HostText circle = {
+      {"T0_g_float[ideviceIdx.x0{2}, iS1{n}] (DeviceMesh{0 1})",
+       "T1_g_float[ideviceIdx.x2{2}, iS3{n}] (DeviceMesh{0 1})"},
+      "(@T0) -> (@T1)",
+      "  @T1 = ALLOCATE(buffer=@T1, mem_type=global, size=( 2 * n ), zero_init=false, resets_to_zero=false)\n"
+      "  P2PCommunication 0 (type=recv, buffer=@T1, peer=( 1 - rank ), backend=Local)\n"
+      "  Wait Communication 0\n"
+      "  P2PCommunication 1 (type=send, buffer=@T0, peer=( 1 - rank ), backend=Local)\n"
+      "  Wait Communication 1\n"};
+  RunBench bench;
+  const Tensor input = bench.numbers(DataType::F32, {2, 1}, {1, 2});
+  const auto refusal = [&](RunsProved runs_proved) {
+    ProgramOnRanks program(
+        hostProgramOf(circle),
+        {.ranks = 2, .communication = {.timeout = std::chrono::milliseconds(200)}, .runs_proved = runs_proved});
+    const std::vector<RunValue> inputs = {input};
+    return refusalOf([&] { program.run(inputs, {}, bench.device, bench.stream); });
+  };
+  EXPECT_NE(refusal(RunsProved::Yes).find("race: check: the host program has 1 problem over 2 ranks:\n  1. deadlock: "),
+            std::string::npos);
+  EXPECT_NE(refusal(RunsProved::No).find("device: "), std::string::npos);
 }
 
 TEST(CommunicationErrors, RefuseASecondThread) {
