@@ -5,17 +5,13 @@
 #include <utility>
 
 #include "analysis/device_mesh.h"
-#include "analysis/domain_graph.h"
 #include "analysis/marked_parts.h"
 #include "analysis/part_axes.h"
 #include "base/require.h"
-#include "compute/axis_map.h"
 #include "compute/reduced_axes.h"
-#include "compute/reshape_groups.h"
 #include "ir/fields.h"
 #include "ir/ops/math/linear_op.h"
 #include "ir/ops/math/reduction_op.h"
-#include "ir/ops/math/reshape_op.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
@@ -33,9 +29,9 @@ std::vector<Scalar*> extentsOf(const TensorView& tensor) {
 class OpPlan {
  public:
   explicit OpPlan(const Expr& op)
-      : op_(op), operands_(tensorsOf(op.inputs())), map_(op), target_(shardingOf(*map_.rule().result)) {
+      : op_(op), operands_(tensorsOf(op.inputs())), axes_(op), target_(shardingOf(*axes_.map().rule().result)) {
     for (const TensorView* operand : operands_) given_.emplace(operand, shardingOf(*operand));
-    reduction_ = reductionIn(map_.rule());
+    reduction_ = reductionIn(rule());
   }
 
   OpShardings make() {
@@ -56,7 +52,8 @@ class OpPlan {
     MarkedParts parts;
   };
 
-  const TensorView& result() const { return *map_.rule().result; }
+  const ElementRule& rule() const { return axes_.map().rule(); }
+  const TensorView& result() const { return *rule().result; }
 
   // A bias is added behind the sum, where that is one of terms.
   const Element* reductionIn(const ElementRule& rule) const {
@@ -114,17 +111,14 @@ class OpPlan {
 
   // The parts of operands that go along with those of the result; nothing where the op does not go along the axis.
   std::optional<std::vector<Need>> needsOf(const MarkedParts& parts, int64_t devices) const {
-    if (map_.dependsOnPosition(parts.axis) && !hasMovableOrigin(op_)) return std::nullopt;
+    if (axes_.needsPositions(parts.axis) || !axes_.readOtherwise(parts.axis).empty()) return std::nullopt;
     std::vector<Need> needs;
-    for (const TensorView* operand : operands_) {
-      const OperandCoordinateUse use = map_.use(*operand, parts.axis);
-      if (use.use == CoordinateUse::NotUsed) continue;
-      auto need = use.use == CoordinateUse::Identity ? sameParts(*operand, use.axes[0], parts)
-                                                     : partsOfReshape(*operand, parts, devices);
+    for (const PartAxisPair& pair : axes_.along(parts.axis)) {
+      auto need = pair.isSameIndex() ? sameParts(*pair.operand, pair.operand_axis, parts)
+                                     : partsOfReshape(pair, parts, devices);
       if (!need) return std::nullopt;
       needs.push_back(*std::move(need));
     }
-    if (!addExpanded(parts, needs)) return std::nullopt;
     return needs;
   }
 
@@ -135,71 +129,26 @@ class OpPlan {
     return Need{&operand, {.axis = axis, .cuts = parts.cuts, .chunk = parts.chunk}};
   }
 
-  // Expanded axes repeat one element, but have to show the same part. False where one goes along another axis, too.
-  bool addExpanded(const MarkedParts& parts, std::vector<Need>& needs) const {
-    const auto hasExpanded = [](const TensorView* operand) {
-      return std::ranges::any_of(shapeOf(*operand), isExpanded);
-    };
-    if (std::ranges::none_of(operands_, hasExpanded)) return true;
-    for (const auto& [operand, axis] : expandedAlong(parts.axis)) {
-      auto need = sameParts(*operand, axis, parts);
-      if (!need) return false;
-      needs.push_back(*std::move(need));
-    }
-    const auto rank = static_cast<int64_t>(map_.rule().coordinates.size());
-    for (int64_t other = 0; other < rank; ++other) {
-      if (other == parts.axis) continue;
-      for (const auto& [operand, axis] : expandedAlong(other)) {
-        const auto isIt = [&](const Need& need) { return need.operand == operand && need.parts.axis == axis; };
-        if (std::ranges::any_of(needs, isIt)) return false;
-      }
-    }
-    return true;
-  }
-
-  static bool isExpanded(const IterDomain* axis) { return axis->expandedExtent() != nullptr; }
-
-  // The expanded axes of operands that go along with an axis of the result.
-  std::vector<std::pair<const TensorView*, int64_t>> expandedAlong(int64_t axis) const {
-    std::vector<std::pair<const TensorView*, int64_t>> found;
-    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(op_, axis);
-    for (size_t i = 0; i < along.size(); ++i) {
-      const TensorView* operand = asTensor(op_.input(i));
-      for (const OperandAxis& other : along[i])
-        if (isExpanded(shapeOf(*operand)[static_cast<size_t>(other.axis)])) found.emplace_back(operand, other.axis);
-    }
-    return found;
-  }
-
   // The parts of as many elements of the outermost axis that a reshape makes the result's axis of.
-  std::optional<Need> partsOfReshape(const TensorView& operand, const MarkedParts& parts, int64_t devices) const {
-    if (!op_.is<ReshapeOp>()) return std::nullopt;
-    const std::vector<Scalar*> from = extentsOf(operand);
-    const std::vector<Scalar*> to = extentsOf(result());
-    const auto elementsBehind = [&](const std::vector<size_t>& axes, const std::vector<Scalar*>& extents) {
-      Scalar* count = result().fusion().constant(1);
-      for (size_t i = 1; i < axes.size(); ++i) count = result().fusion().mul(count, extents[axes[i]]);
-      return simplify(count);
+  std::optional<Need> partsOfReshape(const PartAxisPair& pair, const MarkedParts& parts, int64_t devices) const {
+    const auto extent = [](const TensorView& tensor, int64_t axis) {
+      return simplify(shapeOf(tensor)[static_cast<size_t>(axis)]->visibleExtent());
     };
-    for (const ReshapeGroup& group : reshapeGroups(from, to)) {
-      if (group.in.empty() || group.out.empty() || group.out[0] != static_cast<size_t>(parts.axis)) continue;
-      const auto outermost = static_cast<int64_t>(group.in[0]);
-      Scalar* have = elementsBehind(group.in, from);
-      Scalar* want = elementsBehind(group.out, to);
-      const bool is_same = have == want && from[group.in[0]] == to[group.out[0]];
-      if (is_same) return Need{&operand, {.axis = outermost, .cuts = parts.cuts, .chunk = parts.chunk}};
-      Scalar* elements = simplify(result().fusion().mul(parts.chunk, want));
-      auto own = partsOfElements(operand, outermost, *have, *elements, devices);
-      return own ? std::optional(Need{&operand, *std::move(own)}) : std::nullopt;
-    }
-    return std::nullopt;
+    MarkedParts own = parts;
+    own.axis = pair.operand_axis;
+    Scalar* have = pair.operand_elements;
+    Scalar* want = pair.result_elements;
+    if (have == want && extent(*pair.operand, own.axis) == extent(result(), parts.axis)) return Need{pair.operand, own};
+    Scalar* elements = simplify(result().fusion().mul(parts.chunk, want));
+    auto same = partsOfElements(*pair.operand, own.axis, *have, *elements, devices);
+    return same ? std::optional(Need{pair.operand, *std::move(same)}) : std::nullopt;
   }
 
   // Terms of the result, where an operand has parts of a reduced axis.
   bool planTerms(size_t d) {
     if (reduction_ == nullptr || !hasOwnExtents()) return false;
     const MeshUse& want = target_.uses[d];
-    const bool has_terms = reductionOf(map_.rule()) != nullptr;  // no bias is added to them
+    const bool has_terms = reductionOf(rule()) != nullptr;  // no bias is added to them
     if (want.form == Form::Partial && !(has_terms && want.reduction == reduction_->reduction)) return false;
     for (const TensorView* operand : operands_) {
       const Sharding& given = given_.at(operand);
@@ -265,7 +214,7 @@ class OpPlan {
 
   const Expr& op_;
   std::vector<TensorView*> operands_;
-  AxisMap map_;
+  PartAxes axes_;
   Sharding target_;
   const Element* reduction_ = nullptr;
   bool is_elsewhere_ = false;  // the op is a reduction that is done on the mesh of its operand

@@ -206,11 +206,15 @@ class Propagation {
     }
     const bool is_forward = tensor.definition() == source.op;
     const TensorView* operand = is_forward ? source.tensor : &tensor;
-    for (const PartAxisPair& pair : partAxesOf(*source.op).pairs()) {
-      if (pair.operand != operand) continue;
-      links.push_back({pair.operand_axis, pair.result_axis, pair.operand_elements, pair.result_elements});
-      if (!is_forward) std::swap(links.back().from, links.back().to);
-      if (!is_forward) std::swap(links.back().from_elements, links.back().to_elements);
+    const PartAxes& axes = partAxesOf(*source.op);
+    for (int64_t axis = 0; axis < std::ssize(shapeOf(*asTensor(source.op->output(0)))); ++axis) {
+      if (!axes.isLocalAlong(axis)) continue;
+      for (const PartAxisPair& pair : axes.along(axis)) {
+        if (pair.operand != operand) continue;
+        links.push_back({pair.operand_axis, pair.result_axis, pair.operand_elements, pair.result_elements});
+        if (!is_forward) std::swap(links.back().from, links.back().to);
+        if (!is_forward) std::swap(links.back().from_elements, links.back().to_elements);
+      }
     }
     return links;
   }
@@ -248,8 +252,8 @@ class Propagation {
     if (tensor.definition() == nullptr) return true;
     const PartAxes& axes = partAxesOf(*tensor.definition());
     if (!axes.isLocalAlong(parts.axis)) return false;
-    return std::ranges::all_of(axes.pairs(), [&](const PartAxisPair& pair) {
-      if (pair.result_axis != parts.axis || pair.isSameIndex()) return true;
+    return std::ranges::all_of(axes.along(parts.axis), [&](const PartAxisPair& pair) {
+      if (pair.isSameIndex()) return true;
       Scalar& elements = *fusion_.mul(parts.chunk, pair.result_elements);
       return partsOfElements(*pair.operand, pair.operand_axis, *pair.operand_elements, elements, devices).has_value();
     });

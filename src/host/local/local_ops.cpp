@@ -7,16 +7,12 @@
 #include <fmt/format.h>
 
 #include "analysis/device_mesh.h"
-#include "analysis/domain_graph.h"
 #include "analysis/part_axes.h"
 #include "analysis/sharding.h"
 #include "base/require.h"
-#include "compute/axis_map.h"
 #include "compute/reduced_axes.h"
-#include "compute/reshape_groups.h"
 #include "host/ir/restrict_op.h"
 #include "ir/ops/math/load_store_op.h"
-#include "ir/ops/math/reshape_op.h"
 #include "ir/ops/math/slice_op.h"
 #include "symbolic/scalar_simplifier.h"
 
@@ -27,10 +23,10 @@ namespace {
 class LocalOp {
  public:
   LocalOp(const Expr& op, LocalTensors& tensors, WholeReads reads)
-      : op_(op), tensors_(tensors), slices_(reads == WholeReads::SlicedBySet && op.is<LoadStoreOp>()), map_(op) {}
+      : op_(op), tensors_(tensors), slices_(reads == WholeReads::SlicedBySet && op.is<LoadStoreOp>()), axes_(op) {}
 
   std::vector<SlicedAxis> check() {
-    const size_t rank = map_.rule().coordinates.size();
+    const size_t rank = rule().coordinates.size();
     for (size_t axis = 0; axis < rank; ++axis) checkAxis(static_cast<int64_t>(axis));
     for (const TensorView* operand : tensorsOf(op_.inputs())) checkReduced(*operand);
     checkPartials();
@@ -40,76 +36,44 @@ class LocalOp {
 
  private:
   std::string where() const { return fmt::format("local program: {} of {}", callName(op_), nameOf(result())); }
-  const TensorView& result() const { return *map_.rule().result; }
+  const ElementRule& rule() const { return axes_.map().rule(); }
+  const TensorView& result() const { return *rule().result; }
 
   void checkAxis(int64_t axis) {
     const LocalPart* own = tensors_.partOf(result(), axis);
-    for (const TensorView* operand : tensorsOf(op_.inputs())) {
-      const OperandCoordinateUse use = map_.use(*operand, axis);
-      if (use.use == CoordinateUse::Identity) {
-        along_.emplace(operand, use.axes[0]);
-        checkPair(*operand, use.axes[0], axis, own);
+    bool is_independent = true;
+    for (const PartAxisPair& pair : axes_.along(axis)) {
+      if (pair.isSameIndex()) {
+        along_.emplace(pair.operand, pair.operand_axis);
+        checkPair(*pair.operand, pair.operand_axis, axis, own);
+      } else if (own != nullptr) {
+        is_independent = isReshapeOfPart(pair, *own);
       }
-      if (own != nullptr && use.use == CoordinateUse::Other && isReshapeOfPart(*operand, axis, *own)) continue;
-      if (own != nullptr && use.use == CoordinateUse::Other && isSliceOfChunks(*operand, axis, *own)) continue;
-      TK_REQUIRE(own == nullptr || use.use != CoordinateUse::Other, HostProgram,
-                 "{}: it is not independent along axis {}, of which a rank has a part; compute it whole, and take the "
-                 "part by a Set",
-                 where(), axis);
     }
-    checkExpanded(axis, own);
-    TK_REQUIRE(own == nullptr || !map_.dependsOnPosition(axis) || hasMovableOrigin(op_), HostProgram,
+    for (const TensorView* operand : axes_.readOtherwise(axis))
+      is_independent = is_independent && (own == nullptr || isSliceOfChunks(*operand, axis, *own));
+    TK_REQUIRE(is_independent, HostProgram,
+               "{}: it is not independent along axis {}, of which a rank has a part; compute it whole, and take the "
+               "part by a Set",
+               where(), axis);
+    TK_REQUIRE(own == nullptr || !axes_.needsPositions(axis), HostProgram,
                "{}: it depends on positions along axis {}, of which a rank has a part; compute it whole, and take the "
                "part by a Set",
                where(), axis);
   }
 
   // Whether the op merges or splits axes whose outermost one is a part, before and behind alike: of the same elements.
-  bool isReshapeOfPart(const TensorView& operand, int64_t axis, const LocalPart& own) {
-    if (!op_.is<ReshapeOp>()) return false;
-    const std::vector<Scalar*> from = extentsOf(operand);
-    const std::vector<Scalar*> to = extentsOf(result());
-    for (const ReshapeGroup& group : reshapeGroups(from, to)) {
-      if (group.in.empty() || group.out.empty() || group.out[0] != static_cast<size_t>(axis)) continue;
-      const auto outermost = static_cast<int64_t>(group.in[0]);
-      const LocalPart* read = tensors_.partOf(operand, outermost);
-      const bool is_same = read != nullptr && *read->mesh == *own.mesh && read->dimension == own.dimension &&
-                           simplify(elementsOf(*read, from, group.in)) == simplify(elementsOf(own, to, group.out));
-      if (is_same) along_.emplace(&operand, outermost);
-      return is_same;
-    }
-    return false;
+  bool isReshapeOfPart(const PartAxisPair& pair, const LocalPart& own) {
+    const LocalPart* read = tensors_.partOf(*pair.operand, pair.operand_axis);
+    const bool is_same = read != nullptr && *read->mesh == *own.mesh && read->dimension == own.dimension &&
+                         elementsOf(*read, pair.operand_elements) == elementsOf(own, pair.result_elements);
+    if (is_same) along_.emplace(pair.operand, pair.operand_axis);
+    return is_same;
   }
 
-  static std::vector<Scalar*> extentsOf(const TensorView& tensor) {
-    std::vector<Scalar*> extents;
-    for (const IterDomain* axis : shapeOf(tensor)) extents.push_back(axis->visibleExtent());
-    return extents;
-  }
-
-  // How many elements a chunk of the first axis has, in scalars of the copy.
-  Scalar* elementsOf(const LocalPart& part, const std::vector<Scalar*>& extents, const std::vector<size_t>& axes) {
-    Scalar* count = part.chunk;
-    for (size_t i = 1; i < axes.size(); ++i) count = tensors_.target().mul(count, tensors_.scalar(extents[axes[i]]));
-    return count;
-  }
-
-  // Expanded axes repeat one element, but have to show the same part.
-  void checkExpanded(int64_t axis, const LocalPart* own) {
-    const auto isExpanded = [](const IterDomain* a) { return a->expandedExtent() != nullptr; };
-    const auto hasExpanded = [&](const TensorView* operand) {
-      return std::ranges::any_of(shapeOf(*operand), isExpanded);
-    };
-    if (std::ranges::none_of(tensorsOf(op_.inputs()), hasExpanded)) return;
-    const std::vector<std::vector<OperandAxis>> along = operandAxesAlong(op_, axis);
-    for (size_t i = 0; i < along.size(); ++i) {
-      const TensorView* operand = asTensor(op_.input(i));
-      for (const OperandAxis& other : along[i]) {
-        if (!isExpanded(shapeOf(*operand)[static_cast<size_t>(other.axis)])) continue;
-        along_.emplace(operand, other.axis);
-        checkPair(*operand, other.axis, axis, own);
-      }
-    }
+  // How many elements a chunk has, in scalars of the copy.
+  Scalar* elementsOf(const LocalPart& part, Scalar* elements_of_index) {
+    return simplify(tensors_.target().mul(part.chunk, tensors_.scalar(elements_of_index)));
   }
 
   void checkPair(const TensorView& operand, int64_t operand_axis, int64_t axis, const LocalPart* own) {
@@ -142,7 +106,7 @@ class LocalOp {
   }
 
   // A reduction whose parts can be combined.
-  const Element* reduction() const { return reductionOf(map_.rule()); }
+  const Element* reduction() const { return reductionOf(rule()); }
 
   // Parts that no axis of the result goes along are reduced, alike wherever the reduction goes along them.
   void checkReduced(const TensorView& operand) {
@@ -190,7 +154,7 @@ class LocalOp {
     const auto isPair = [&](const auto& pair) {
       return (pair.first == shown && pair.second == &extent) || (pair.first == &extent && pair.second == shown);
     };
-    return axis.isBroadcast() && (shown == &extent || std::ranges::any_of(map_.rule().equal_extents, isPair));
+    return axis.isBroadcast() && (shown == &extent || std::ranges::any_of(rule().equal_extents, isPair));
   }
 
   // The result is partial over those dimensions whose parts the op reduces, and nothing else reads terms.
@@ -247,7 +211,7 @@ class LocalOp {
   const Expr& op_;
   LocalTensors& tensors_;
   bool slices_;
-  AxisMap map_;
+  PartAxes axes_;
   std::set<std::pair<const TensorView*, int64_t>> along_;  // axes of operands that go along with one of the result
   std::map<size_t, LocalPart> reduced_;
   std::vector<SlicedAxis> sliced_;

@@ -54,8 +54,7 @@ bool dealAlong(const Expr& op, int64_t axis) {
   }
   set_device_mesh(&result, kMesh);
   deal(result, axis, halves);
-  for (const PartAxisPair& pair : axes.pairs()) {
-    if (pair.result_axis != axis) continue;
+  for (const PartAxisPair& pair : axes.along(axis)) {
     auto& operand = const_cast<TensorView&>(*pair.operand);
     std::vector<AxisCut> cuts = halves;
     if (!pair.isSameIndex()) {
@@ -95,6 +94,36 @@ TEST(PartAxes, AreWhereLocalProgramsDoAnOpPartByPart) {
                          "take_along_axis", "select", "broadcast"})
     EXPECT_GT((seen[{op, true}]), 0) << op;
   for (const char* op : {"flip", "slice", "pad", "cat", "reshape"}) EXPECT_GT((seen[{op, false}]), 0) << op;
+}
+
+// An expanded axis has one element, which no index tells: both sides show the same part of it, or it has none.
+TEST(PartAxes, OfExpandedAxesAreWhatLocalProgramsDo) {
+  struct Case {
+    const char* op;
+    int64_t axis;
+    bool is_local;
+  };
+  const Case cases[] = {
+      {"neg(e)", 0, true},
+      {"add(e, z)", 0, true},
+      {"slice(e, starts=[0, 0], stops=[4, 6])", 0, false},
+      {"slice(e, starts=[2, 0], stops=[8, 6])", 0, false},
+      {"slice(e, starts=[0, 0], stops=[8, 4])", 0, true},
+      {"reshape(e, shape=[48])", 0, true},
+      {"reshape(e, shape=[2, 4, 6])", 0, true},
+      {"reshape(e, shape=[2, 4, 6])", 1, false},
+      {"reshape(e, shape=[2, 24])", 0, true},
+      {"pad(e, widths=[0, 2, 0, 0])", 0, false},
+      {"sum(e, axes=[1])", 0, true},
+  };
+  for (const Case& each : cases) {
+    const auto program = fusionFrom(fmt::format(
+        "fusion f(x: f32[1, 6], z: f32[8, 6]) -> y {{\n  e = expand(x, shape=[8, 6])\n  y = {}\n}}\n", each.op));
+    const Expr& op = *program->allExprs().back();
+    EXPECT_EQ(PartAxes(op).isLocalAlong(each.axis), each.is_local) << each.op;
+    if (!dealAlong(op, each.axis)) continue;
+    EXPECT_EQ(isLocal(op), each.is_local) << each.op << "\n" << printFusion(*program);
+  }
 }
 
 }  // namespace
