@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "analysis/bind_shape.h"
+#include "analysis/device_mesh.h"
+#include "analysis/shards.h"
 #include "base/require.h"
 #include "define/shapes.h"
 #include "host/ir/loop_limit.h"
+#include "host/ir/restrict_op.h"
 #include "ir/clone.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/host/communication.h"
@@ -19,6 +24,7 @@
 #include "ir/ops/host/if_then_else.h"
 #include "ir/ops/host/p2p_communication.h"
 #include "ir/ops/host/post_on_stream.h"
+#include "symbolic/symbols.h"
 
 namespace tokamak {
 
@@ -36,7 +42,11 @@ struct Range {
 class UnshardedFusion {
  public:
   UnshardedFusion(const HostIrContainer& program, const ScalarBindings& bindings)
-      : program_(program), scalars_(bindings), fusion_(std::make_unique<Fusion>(program.name())) {}
+      : program_(program), scalars_(bindings), fusion_(std::make_unique<Fusion>(program.name())) {
+    for (const TensorView* tensor : program.allTensors())
+      ranks_.insert(tensor->mesh().devices.begin(), tensor->mesh().devices.end());
+    taking_ = ranks_;
+  }
 
   std::unique_ptr<Fusion> make() {
     for (Val* input : program_.inputs()) {
@@ -86,6 +96,7 @@ class UnshardedFusion {
 
   void set(TensorView* tensor, TensorView* value) {
     const auto view = views_.find(tensor);
+    if (view == views_.end() && isOnSome(*tensor) && !isOnAll(*tensor)) return setParts(tensor, value);
     if (view == views_.end()) {
       memory_[root(tensor)] = {.value = value, .slices = {}};
       return;
@@ -97,6 +108,75 @@ class UnshardedFusion {
     std::vector<std::pair<Range, TensorView*>>& slices = memory_[root(view->second.of)].slices;
     std::erase_if(slices, [&](const auto& slice) { return slice.first == range; });
     slices.emplace_back(range, value);
+  }
+
+  // --- what only some ranks do ---
+
+  // Whether a rank of those that take the branch has the tensor, and whether no others have.
+  bool isOnSome(const TensorView& tensor) const {
+    const auto isTaking = [&](int64_t rank) { return taking_.contains(rank); };
+    return tensor.mesh().empty() ? !taking_.empty() || ranks_.empty()
+                                 : std::ranges::any_of(tensor.mesh().devices, isTaking);
+  }
+  bool isOnAll(const TensorView& tensor) const {
+    const auto isTaking = [&](int64_t rank) { return taking_.contains(rank); };
+    return tensor.mesh().empty() ? taking_ == ranks_ : std::ranges::all_of(tensor.mesh().devices, isTaking);
+  }
+
+  // The parts that ranks have who take the branch. What all ranks have alike is as any of them says: that they agree is
+  // looked at when they have run.
+  void setParts(TensorView* tensor, TensorView* value) {
+    std::vector<Shard> shards = shardsOf(*tensor);
+    std::erase_if(shards, [](const Shard& shard) { return shard.devices == 1; });
+    if (shards.empty()) {
+      memory_[root(tensor)] = {.value = value, .slices = {}};
+      return;
+    }
+    TK_REQUIRE(shards.size() == 1 && tensor->mesh().shape.size() == 1, Unsupported,
+               "unsharded fusion: {} has parts over a mesh of {} dimensions, and some ranks alone give it; the oracle "
+               "knows that of one dimension",
+               nameOf(*tensor), tensor->mesh().shape.size());
+    const int64_t axis = visibleAxisNumber(*tensor, *shards[0].logical);
+    const int64_t n = sizesOf(*tensor, scalars_)[static_cast<size_t>(axis)];
+    const int64_t chunk = evaluateInt(*shards[0].chunk, scalars_);
+    std::vector<std::pair<Range, TensorView*>>& slices = memory_[root(tensor)].slices;
+    for (const int64_t rank : tensor->mesh().devices) {
+      if (!taking_.contains(rank)) continue;
+      const IndexRange part = shardRange(n, chunk, (*coordinatesOf(tensor->mesh(), rank))[0]);
+      const Range range = {.axis = axis, .start = part.start, .stop = part.start + part.extent};
+      if (part.extent == 0) continue;
+      std::erase_if(slices, [&](const auto& known) { return known.first == range; });
+      slices.emplace_back(range, slice(value, axis, range.start, range.stop));
+    }
+  }
+
+  void doChoice(const IfThenElse& choice) {
+    const std::vector<const Scalar*> symbols = symbolsOf(*choice.predicate);
+    const auto rank = std::ranges::find_if(symbols, [&](const Scalar* symbol) {
+      return symbol->name() == "rank" && !program_.isInput(symbol) && !scalars_.contains(symbol);
+    });
+    if (rank == symbols.end())
+      return walk(evaluateInt(*choice.predicate, scalars_) != 0 ? choice.then_body : choice.else_body);
+    TK_REQUIRE(!ranks_.empty(), Unsupported,
+               "unsharded fusion: IF {}: no tensor has a mesh, which says what ranks there are; the oracle does not "
+               "know what they do: run it without --check",
+               toString(*choice.predicate));
+    const std::set<int64_t> around = taking_;
+    for (const bool is_then : {true, false}) {
+      taking_.clear();
+      for (const int64_t number : around) {
+        scalars_[*rank] = number;
+        if ((evaluateInt(*choice.predicate, scalars_) != 0) == is_then) taking_.insert(number);
+      }
+      scalars_.erase(*rank);
+      walk(is_then ? choice.then_body : choice.else_body);
+    }
+    taking_ = around;
+  }
+
+  bool isDone(const Expr& expr) const {
+    const std::vector<TensorView*> results = tensorsOf(expr.outputs());
+    return results.empty() || std::ranges::any_of(results, [&](const TensorView* out) { return isOnSome(*out); });
   }
 
   TensorView* get(TensorView* tensor) {
@@ -142,8 +222,8 @@ class UnshardedFusion {
 
   void doStatement(const Expr& expr) {
     if (const auto* loop = expr.as<ForLoop>()) return doLoop(*loop);
-    if (const auto* choice = expr.as<IfThenElse>())
-      return walk(evaluateInt(*choice->predicate, scalars_) != 0 ? choice->then_body : choice->else_body);
+    if (const auto* choice = expr.as<IfThenElse>()) return doChoice(*choice);
+    if (!isDone(expr)) return;
     if (const auto* op = expr.as<HirAliasSelect>()) {
       const int64_t index = evaluateInt(*op->index, scalars_);
       return defineView(op->out, op->in, op->axis, {.start = index, .stop = index + 1, .drops_axis = true});
@@ -152,7 +232,12 @@ class UnshardedFusion {
       return defineView(op->out, op->in, op->axis,
                         {.start = evaluateInt(*op->start, scalars_), .stop = evaluateInt(*op->stop, scalars_)});
     if (const auto* op = expr.as<PostOnStream>()) return doSegment(*op);
-    if (const auto* op = expr.as<Communication>()) return set(op->out, get(op->in));
+    if (const auto* op = expr.as<Communication>()) {
+      TK_REQUIRE(op->in != nullptr && op->out != nullptr, Unsupported,
+                 "unsharded fusion: {}: the oracle knows communications that have an input and an output",
+                 enumName(op->type));
+      return set(op->out, get(op->in));
+    }
     if (const auto* op = expr.as<P2pCommunication>()) return doTransfer(*op);
     TK_REQUIRE(expr.list() == OpList::Math || (!expr.info().is_communication && !computesResults(expr)), Unsupported,
                "unsharded fusion: the oracle does not know {}; run it without --check", expr.name());
@@ -260,6 +345,7 @@ class UnshardedFusion {
                "unsharded fusion: a transfer of {}, which is on {} ranks; the oracle knows transfers between tensors "
                "of one rank each",
                nameOf(*op.buffer), own.size());
+    if (!taking_.contains(own[0])) return;
     const bool sends = op.type == P2pType::Send;
     const int64_t peer = evaluateInt(*op.peer, scalars_);
     const std::pair<int64_t, int64_t> path = sends ? std::pair(own[0], peer) : std::pair(peer, own[0]);
@@ -275,6 +361,8 @@ class UnshardedFusion {
   const HostIrContainer& program_;
   ScalarBindings scalars_;
   std::unique_ptr<Fusion> fusion_;
+  std::set<int64_t> ranks_;   // of all meshes
+  std::set<int64_t> taking_;  // those that do the statement: of IF on the rank's number some
   std::map<const Scalar*, Scalar*> inputs_;
   std::map<TensorView*, Memory> memory_;
   std::map<TensorView*, View> views_;
