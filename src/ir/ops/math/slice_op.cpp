@@ -1,5 +1,7 @@
 #include "ir/ops/math/slice_op.h"
 
+#include "symbolic/scalar_simplifier.h"
+
 namespace tokamak {
 
 void SliceOp::infer(const ShapeRule& rule) {
@@ -27,7 +29,9 @@ void SliceOp::infer(const ShapeRule& rule) {
       axes.push_back(rule.like(*shape[i]));
       continue;
     }
-    axes.push_back(rule.sized(fusion.ceilDiv(fusion.sub(stops[i], starts[i]), steps[i])));
+    // What begins at 0 has its end as the extent: a difference would be another scalar where the end is n + n.
+    const bool is_end = starts[i]->isConstantInt(0) && steps[i]->isConstantInt(1);
+    axes.push_back(rule.sized(is_end ? simplify(stops[i]) : fusion.ceilDiv(fusion.sub(stops[i], starts[i]), steps[i])));
   }
   out = rule.tensor(in->dtype(), std::move(axes));
 }
