@@ -34,8 +34,9 @@ LogicalPart logicalPartOf(const TensorView& tensor, IterDomain& marked) {
                mark, describeAxis(tensor, marked));
     if (step.kind == DomainExprKind::Merge) {
       TK_REQUIRE(part.chunk == nullptr, HostProgram,
-                 "{} on {}: parts of a merged axis are not a view of the buffer; mark the merged axis itself", mark,
-                 describeAxis(tensor, marked));
+                 "{} on {}: parts of a merged axis are not a view of the buffer; {}", mark,
+                 describeAxis(tensor, marked),
+                 marked.isStream() ? "mark the merged axis itself" : "split and mark one of the axes before the merge");
       requireMergeable(tensor, marked, step);
       part.form = LogicalPart::Form::Merged;
       part.logical = step.in[0];

@@ -83,11 +83,18 @@ Shard shardOf(const TensorView& tensor, IterDomain& marked) {
   requireAlone(tensor, marked);
   requireUncut(tensor, marked);
   const LogicalPart part = logicalPartOf(tensor, marked);
-  TK_REQUIRE(part.form != LogicalPart::Form::Merged, HostProgram,
-             "{}: it is a merged axis, of which a rank would have no run of indices; mark one of the merged axes",
-             markOn(tensor, marked));
+  TK_REQUIRE(
+      part.form != LogicalPart::Form::Merged, HostProgram,
+      "{}: it is a merged axis, of which a rank would have no run of indices; mark one of the axes before the merge",
+      markOn(tensor, marked));
   const int64_t devices = tensor.mesh().shape[dimension];
   Scalar* parts = marked.visibleExtent();
+  const bool is_single = part.logical->isBroadcast() && part.logical->expandedExtent() == nullptr;
+  TK_REQUIRE(
+      !is_single || devices == 1, HostProgram,
+      "{}: the tensor has one element along it, which cannot be dealt out over {} devices; mark another axis, or "
+      "none: then all of them have it",
+      markOn(tensor, marked), devices);
   TK_REQUIRE(parts->constantInt() == devices, HostProgram,
              "{}: it has {} parts, and dimension {} of the mesh has {} devices; split the axis by {} with "
              "inner_split=false, and mark the outer part",

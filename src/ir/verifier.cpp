@@ -334,13 +334,14 @@ void checkPartials(const Fusion& fusion, const Report& report) {
 }
 
 void checkWholeInterface(const Fusion& fusion, const Report& report) {
-  const auto check = [&](const TensorView& tensor, std::string_view role) {
+  const auto check = [&](const TensorView& tensor, std::string_view role, std::string_view remedy) {
     if (!tensor.partials().empty())
-      report(fmt::format("{} {} is {}; a set of it gives the whole", role, toString(tensor),
-                         toString(tensor.partials()[0])));
+      report(fmt::format("{} {} is {}; {}", role, toString(tensor), toString(tensor.partials()[0]), remedy));
   };
-  for (const TensorView* input : tensorsOf(fusion.inputs())) check(*input, "input");
-  for (const TensorView* output : fusion.outputs()) check(*output, "output");
+  for (const TensorView* input : tensorsOf(fusion.inputs()))
+    check(*input, "input", "callers give whole tensors: leave partial out, and sum terms in the program");
+  for (const TensorView* output : fusion.outputs())
+    check(*output, "output", "callers get whole tensors: give a set of it, which is whole");
 }
 
 // --- names and aliases ---

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/text/mesh_text.h"
+#include "ir/text/scalar_text.h"
 
 namespace tokamak {
 
@@ -27,6 +28,13 @@ std::string CommandArguments::subject() const {
 }
 
 TensorView* CommandArguments::tensor(size_t i) const {
+  if (const auto* name = std::get_if<std::string>(&values_[i])) {
+    std::vector<std::string> known;
+    for (const TensorView* tensor : fusion_->allTensors()) known.push_back(nameOf(*tensor));
+    const std::string hint = suggestion(*name, {known.begin(), known.end()});
+    TK_RAISE(Schedule, "{}: '{}' must be a tensor, and none is called {}{}", command_, parameters_[i].name, *name,
+             hint);
+  }
   TensorView* tensor = asTensor(std::get<Val*>(fitted(i, static_cast<Val*>(nullptr))));
   TK_REQUIRE(tensor != nullptr, Schedule, "{}: '{}' must be a tensor", command_, parameters_[i].name);
   return tensor;

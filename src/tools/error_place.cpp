@@ -87,6 +87,29 @@ std::optional<size_t> statementOf(std::string_view tensor, std::string_view text
   return std::nullopt;
 }
 
+// Where `word` stands in the line that begins at or around `at`.
+std::optional<size_t> inLine(std::string_view word, std::string_view text, size_t at) {
+  const size_t line = text.rfind('\n', at) + 1;  // npos + 1 is 0
+  const size_t found = text.substr(0, text.find('\n', at)).find(word, line);
+  return found == std::string_view::npos ? std::nullopt : std::optional(found);
+}
+
+// The size or the axis that the verifier of host programs names: its rows `allocations` and `parts`.
+std::optional<size_t> wrongAttribute(std::string_view message, std::string_view text) {
+  if (message.find("(allocations)") != std::string_view::npos) {
+    const std::string_view tensor = firstNumbered(message);
+    for (size_t at = text.find(tensor); at != std::string_view::npos; at = text.find(tensor, at + 1)) {
+      const auto size = inLine(" = ALLOCATE(", text, at) ? inLine("size=", text, at) : std::nullopt;
+      if (size && isWhole(text, at, at + tensor.size())) return size;
+    }
+  }
+  if (message.find("(parts)") != std::string_view::npos) {
+    for (size_t at = text.find("axis="); at != std::string_view::npos; at = text.find("axis=", at + 1))
+      if (inLine("Communication ", text, at) && inLine("parts=(", text, at)) return at;
+  }
+  return std::nullopt;
+}
+
 bool isOfProgram(ErrorCode code) {
   return code == ErrorCode::Definition || code == ErrorCode::Schedule || code == ErrorCode::HostProgram ||
          code == ErrorCode::Race || code == ErrorCode::Bind;
@@ -101,6 +124,7 @@ Error withPlace(const Error& error, const ProgramFile& file) {
   std::string_view tensor = file.fusion != nullptr ? firstNamed(message, *file.fusion) : std::string_view();
   if (tensor.empty()) tensor = firstNumbered(message);
   auto at = error.code() == ErrorCode::Race ? statementOf(secondOfRace(message), text) : std::nullopt;
+  if (!at && error.code() == ErrorCode::HostProgram) at = wrongAttribute(message, text);
   if (!at && !tensor.empty()) at = definitionOf(tensor, text);
   if (!at) return error;
   const size_t line_start = text.rfind('\n', *at) + 1;

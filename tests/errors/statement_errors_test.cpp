@@ -160,7 +160,7 @@ TEST_F(StatementError, OfCommunicationsWithoutACommunicator) {
   list.steps[0].event = 0;
   list.steps[0].text = "T1 = Communication(T0)";
   EXPECT_EQ(errorOf([&] { Plan(device, list, {}); }).message(),
-            "plan: T1 = Communication(T0) cannot be replayed without a communicator");
+            "plan: T1 = Communication(T0) cannot be replayed without a communicator; run it over ranks (--ranks)");
 }
 
 TEST(ReferenceErrors, SizesThatDoNotGoTogether) {

@@ -237,6 +237,13 @@ const std::vector<Mutant> kMutants = {
     {"coalescing", "a start in a start",
      [](Sample& s) { s.putBefore(s.program.appendOp(StartCoalescing{}), s.gather); }},
     {"teams", "a device twice", [](Sample& s) { M::op<Communication>(s.gather).team = {1, 1}; }},
+    {"parts", "parts of an axis that there is not",
+     [](Sample& s) {
+       auto& gather = M::op<Communication>(s.gather);
+       gather.type = CommunicationType::Gather;
+       gather.axis = 7;
+       gather.parts = {s.program.constant(1), s.program.constant(1)};
+     }},
     {"teams", "a root outside its team", [](Sample& s) { M::op<Communication>(s.gather).root = 7; }},
     {"teams", "a root that is not asked for",
      [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},

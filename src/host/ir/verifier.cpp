@@ -16,6 +16,7 @@
 #include "ir/type_rule.h"
 #include "kernel/bind_kernel.h"
 #include "kernel/verify_kernel.h"
+#include "symbolic/sample_points.h"
 
 namespace tokamak {
 
@@ -249,12 +250,14 @@ void checkPartials(const HostIrContainer& program, const Report& report) {
   for (const TensorView* tensor : program.allTensors())
     if (const std::string problem = partialProblem(*tensor); !problem.empty())
       report(fmt::format("{}: {}", toString(*tensor), problem));
-  const auto check = [&](const TensorView& tensor, std::string_view role) {
+  const auto check = [&](const TensorView& tensor, std::string_view role, std::string_view remedy) {
     if (!tensor.partials().empty())
-      report(fmt::format("{} {} is {}", role, toString(tensor), toString(tensor.partials()[0])));
+      report(fmt::format("{} {} is {}; {}", role, toString(tensor), toString(tensor.partials()[0]), remedy));
   };
-  for (const TensorView* input : tensorsOf(program.inputs())) check(*input, "input");
-  for (const TensorView* output : program.outputs()) check(*output, "output");
+  for (const TensorView* input : tensorsOf(program.inputs()))
+    check(*input, "input", "callers give whole tensors: leave Partial out");
+  for (const TensorView* output : program.outputs())
+    check(*output, "output", "callers get whole tensors: give what a Communication makes of its terms");
 }
 
 // Whether what is given may stand for what is expected.
@@ -406,8 +409,75 @@ void checkTeams(const HostIrContainer& program, const Report& report) {
                          op->type == CommunicationType::ReduceScatter;
     if (!reduces && op->reduction != ReductionKind::Sum)
       report(fmt::format("{} has a reduction, and reduces nothing", enumName(op->type)));
-    if (!op->parts.empty() && op->parts.size() != op->team.size())
-      report(fmt::format("{} names {} parts for a team of {}", enumName(op->type), op->parts.size(), op->team.size()));
+  });
+}
+
+// Why a communication cannot have its axis and parts; empty where it can, or has none.
+std::string partsProblem(const Communication& op) {
+  if (op.parts.empty()) return "";
+  const std::string_view type = enumName(op.type);
+  const bool deals = op.type == CommunicationType::Gather || op.type == CommunicationType::Allgather ||
+                     op.type == CommunicationType::Scatter || op.type == CommunicationType::ReduceScatter ||
+                     op.type == CommunicationType::AllToAll;
+  if (!deals) return fmt::format("{} deals nothing out, and has no parts of an axis; leave axis and parts out", type);
+  if (op.parts.size() != op.team.size())
+    return fmt::format("{} names {} parts for a team of {}", type, op.parts.size(), op.team.size());
+  const auto isSize = [](const Scalar* part) {
+    return part != nullptr && isIntegerType(part->dtype()) && part->constantInt().value_or(0) >= 0;
+  };
+  if (const auto part = std::ranges::find_if_not(op.parts, isSize); part != op.parts.end())
+    return fmt::format("{} names the part {}; a part is how many indices a member has: an integer, at least 0", type,
+                       *part == nullptr ? "none" : toString(**part));
+  for (const TensorView* tensor : {op.in, op.out}) {
+    if (tensor == nullptr) continue;
+    if (!tensor->mesh().empty())
+      return fmt::format(
+          "{}: {} is on a mesh, which says what parts there are; axis and parts stand in programs of one "
+          "rank alone: leave them out",
+          type, nameOf(*tensor));
+    const size_t axes = shapeOf(*tensor).size();
+    if (op.axis < 0 || static_cast<size_t>(op.axis) >= axes)
+      return fmt::format("{}: {} has {} axes, and axis {} is dealt out", type, nameOf(*tensor), axes, op.axis);
+  }
+  return "";
+}
+
+void checkParts(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* op = expr.as<Communication>();
+    if (op == nullptr) return;
+    if (std::string problem = partsProblem(*op); !problem.empty()) report(std::move(problem));
+  });
+}
+
+// Whether the tensor has another number of elements than `size`, at all points where both are known.
+bool hasAnotherSize(const TensorView& buffer, const Scalar& size) {
+  SamplePoints points;
+  const SamplePoints::Values said = points.of(size);
+  bool is_compared = false;
+  for (size_t point = 0; point < SamplePoints::kPoints; ++point) {
+    int64_t elements = 1;
+    bool is_known = said.has(point);
+    for (const IterDomain* axis : shapeOf(buffer)) {
+      if (axis->isBroadcast()) continue;
+      const SamplePoints::Values extent = points.of(*axis->extent());
+      is_known = is_known && extent.has(point) && !__builtin_mul_overflow(elements, extent.at[point], &elements);
+    }
+    if (!is_known) continue;
+    if (elements == said.at[point]) return false;
+    is_compared = true;
+  }
+  return is_compared;
+}
+
+void checkAllocations(const HostIrContainer& program, const Report& report) {
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* op = expr.as<Allocate>();
+    if (op == nullptr || op->size == nullptr || !hasAnotherSize(*op->buffer, *op->size)) return;
+    report(
+        fmt::format("ALLOCATE of {} has the size {}; the size is the product of the extents of the tensor, without "
+                    "reduction and broadcast axes",
+                    nameOf(*op->buffer), toString(*op->size)));
   });
 }
 
@@ -471,6 +541,10 @@ constexpr LegalityRow kLegalityRows[] = {
     {"coalescing", "StartCoalescing and EndCoalescing come in pairs, in one body, not nested.", checkCoalescing},
     {"teams", "A team names a device once; its root is in it where there is one, and -1 where there is none.",
      checkTeams},
+    {"parts",
+     "Parts are of an axis of tensors without meshes, one for each member, in communications that deal an axis out.",
+     checkParts},
+    {"allocations", "The size of an Allocate is the number of elements of its buffer.", checkAllocations},
     {"given-before-read",
      "A value that is read is an input or given and written by an earlier statement; a view needs only the buffer.",
      checkFlow<FlowFault::ReadBeforeGiven>},

@@ -83,6 +83,9 @@ std::string Plan::describeIntermediates() const {
 }
 
 void Plan::compile() {
+  const auto post = std::ranges::find(list_.steps, StepKind::Post, &Step::kind);
+  TK_REQUIRE(post == list_.steps.end(), Unsupported,
+             "plan: {} cannot be replayed without a communicator; run it over ranks (--ranks)", post->text);
   summary_.waits_written = countWaits(recorded_);
   summary_.waits_kept = countWaits(list_);
   summary_.arena_bytes = arenaBytes(list_);
@@ -109,7 +112,7 @@ void Plan::compile() {
         break;
       case StepKind::Record: made.action = Action::Record; break;
       case StepKind::Wait: made.action = Action::Wait; break;
-      default: TK_RAISE(Unsupported, "plan: {} cannot be replayed without a communicator", step.text);
+      default: TK_RAISE(Internal, "plan: {} is a step that no plan has", step.text);
     }
     used_streams.insert(step.stream);
     addPassed(step, replay);

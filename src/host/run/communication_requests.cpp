@@ -63,8 +63,7 @@ std::vector<int64_t> countsOfParts(const Collective& of) {
   const auto axis = static_cast<size_t>(of.op.axis);
   const RunTensor& known = of.memory.in != nullptr ? *of.memory.in : *of.memory.out;
   const std::span<const int64_t> sizes = known.sizes;
-  TK_REQUIRE(axis < sizes.size(), HostProgram, "{}: its tensor has {} axes, and axis {} is dealt out", of.name(),
-             sizes.size(), axis);
+  TK_CHECK(axis < sizes.size(), "{}: its tensor has {} axes, and axis {} is dealt out", of.name(), sizes.size(), axis);
   int64_t inner = 1;
   for (size_t i = 0; i < sizes.size(); ++i) inner *= i == axis ? 1 : sizes[i];
   std::vector<int64_t> counts;
@@ -78,8 +77,8 @@ std::vector<int64_t> countsOfParts(const Collective& of) {
 std::vector<int64_t> countsReceived(const Collective& of) {
   const auto axis = static_cast<size_t>(of.op.axis);
   const RunTensor& out = *of.memory.out;
-  TK_REQUIRE(axis < out.sizes.size(), HostProgram, "AllToAll: {} has {} axes, and axis {} is dealt out",
-             nameOf(*of.op.out), out.sizes.size(), axis);
+  TK_CHECK(axis < out.sizes.size(), "AllToAll: {} has {} axes, and axis {} is dealt out", nameOf(*of.op.out),
+           out.sizes.size(), axis);
   requireOutermost(of, *of.op.out, out.sizes, axis);
   int64_t inner = 1;
   for (size_t i = 0; i < out.sizes.size(); ++i) inner *= i == axis ? 1 : out.sizes[i];
