@@ -115,6 +115,17 @@ bool isOfProgram(ErrorCode code) {
          code == ErrorCode::Race || code == ErrorCode::Bind;
 }
 
+// npos: it is not told.
+size_t placeOf(const Error& error, std::string_view tensor, std::string_view text) {
+  constexpr size_t kNowhere = std::string_view::npos;
+  if (error.code() == ErrorCode::Race) {
+    if (const auto at = statementOf(secondOfRace(error.what()), text)) return *at;
+  } else if (error.code() == ErrorCode::HostProgram) {
+    if (const auto at = wrongAttribute(error.what(), text)) return *at;
+  }
+  return tensor.empty() ? kNowhere : definitionOf(tensor, text).value_or(kNowhere);
+}
+
 }  // namespace
 
 Error withPlace(const Error& error, const ProgramFile& file) {
@@ -123,17 +134,15 @@ Error withPlace(const Error& error, const ProgramFile& file) {
   if (!isOfProgram(error.code()) || message.find(file.path + ":") != std::string_view::npos) return error;
   std::string_view tensor = file.fusion != nullptr ? firstNamed(message, *file.fusion) : std::string_view();
   if (tensor.empty()) tensor = firstNumbered(message);
-  auto at = error.code() == ErrorCode::Race ? statementOf(secondOfRace(message), text) : std::nullopt;
-  if (!at && error.code() == ErrorCode::HostProgram) at = wrongAttribute(message, text);
-  if (!at && !tensor.empty()) at = definitionOf(tensor, text);
-  if (!at) return error;
-  const size_t line_start = text.rfind('\n', *at) + 1;
-  const auto line_number = std::ranges::count(text.substr(0, *at), '\n') + 1;
+  const size_t found = placeOf(error, tensor, text);
+  if (found == std::string_view::npos) return error;
+  const size_t line_start = text.rfind('\n', found) + 1;
+  const auto line_number = std::ranges::count(text.substr(0, found), '\n') + 1;
   // Columns count characters: bytes that do not continue one.
-  const auto before = text.substr(line_start, *at - line_start);
+  const auto before = text.substr(line_start, found - line_start);
   const auto column =
       std::ranges::count_if(before, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }) + 1;
-  const std::string_view line = text.substr(line_start, std::min(text.find('\n', *at), text.size()) - line_start);
+  const std::string_view line = text.substr(line_start, std::min(text.find('\n', found), text.size()) - line_start);
   return {error.code(),
           fmt::format("{}:{}:{}: {}\n{}\n{:>{}}", file.path, line_number, column, message, line, '^', column)};
 }

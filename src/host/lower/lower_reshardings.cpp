@@ -226,9 +226,14 @@ class ReshardingLowering {
       std::erase(order, *axis);
       order.insert(order.begin(), *axis);
     }
-    TensorView* copy = tensorLike(*tensor, shardingOf(*tensor), order);
+    return copyOf(*tensor, order);
+  }
+
+  // With memory of its own, in this order.
+  TensorView* copyOf(TensorView& tensor, const Order& order) {
+    TensorView* copy = tensorLike(tensor, shardingOf(tensor), order);
     appendAllocate(copy);
-    appendSet(tensor, copy);
+    appendSet(&tensor, copy);
     return copy;
   }
 
@@ -328,6 +333,8 @@ class ReshardingLowering {
   // which blocks are exchanged, and unpacked. A last block that is shorter is filled up, by d - 1 indices at most.
   TensorView* exchange(const ReshardingStep& step, TensorView* in, TensorView* wanted) {
     const size_t dimension = step.dimension;
+    if (isEmpty(*in)) return exchangeNothing(step, in, wanted);
+    if (hasExpanded(*in)) in = copyOf(*in, memoryOrder(*in));
     const int64_t devices = step.to.mesh.shape[dimension];
     const MarkedParts target = step.to.uses[dimension].parts;
     const auto b = static_cast<size_t>(target.axis);
@@ -365,6 +372,18 @@ class ReshardingLowering {
     if (is_filled) out = appendView(tokamak::slice(out, static_cast<int64_t>(b), 0, n), like, step.to);
     if (wanted != nullptr) appendSet(out, wanted);
     return wanted != nullptr ? wanted : out;
+  }
+
+  static bool isEmpty(const TensorView& tensor) {
+    return std::ranges::any_of(shapeOf(tensor),
+                               [](const IterDomain* axis) { return axis->visibleExtent()->isConstantInt(0); });
+  }
+
+  // Without elements there is nothing to pack, and no reshape tells which axes would become which.
+  TensorView* exchangeNothing(const ReshardingStep& step, TensorView* in, TensorView* wanted) {
+    TensorView* out = resultFor(wanted, *in, step.to, memoryOrder(*in));
+    post(CommunicationType::AllToAll, in, out, teamOf(step.to.mesh, step.to.mesh.devices[0], step.dimension));
+    return out;
   }
 
   TensorView* filledUp(TensorView* in, size_t axis, Scalar* by) {
