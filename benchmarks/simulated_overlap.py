@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import re
 import statistics
 import subprocess
 import sys
@@ -62,7 +64,8 @@ def tensor(number: int, sizes: list[str], mesh: str, scope: str = "g") -> str:
 
 
 def allocate(name: str) -> str:
-    return f"  {name} = ALLOCATE(buffer={name}, mem_type=global, size=1, zero_init=false, resets_to_zero=false)\n"
+    elements = math.prod(int(extent) for extent in re.findall(r"\bi[\w.]+\{(\d+)\}", name))  # without reduction axes
+    return f"  {name} = ALLOCATE(buffer={name}, mem_type=global, size={elements}, zero_init=false, resets_to_zero=false)\n"
 
 
 def gathered(ranks: int, sizes: tuple[int, int, int], chunks: int) -> str:
