@@ -534,7 +534,7 @@ TEST(LocalProgram, ATermIsMarkedAndReadByCommunicationsAlone) {
       HasSubstr("local program: Allreduce: its input T1 is not partial(sum, ..) over the dimension of its team"));
   EXPECT_THAT(
       refused("  @term" + reduced + communication("type=Allreduce, team=(0 2), input=@term, output=@y")),
-      HasSubstr("Allreduce: T3 is partial(sum, DIDx) over a row of the mesh (0 1), and its team (0 2) is none"));
+      HasSubstr("Allreduce: T3 is partial(sum, DIDx) over a row of mesh((0, 1), (2, 3)), and its team (0 2) is none"));
   EXPECT_THAT(
       refused("  @term" + reduced + communication("type=Allreduce, team=(0 1), reduction=max, input=@term, output=@y")),
       HasSubstr("Allreduce: its input T3 is not partial(max, ..)"));

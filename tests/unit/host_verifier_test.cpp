@@ -34,7 +34,7 @@ struct Sample {
     caught = p.stream();
     worker = p.stream(p.mod(index, p.numberOfStreams()));
 
-    allocate = push(Allocate{copied, rows});
+    allocate = push(Allocate{copied, elements()});
     get = push(GetCurrentStream{caught});
     body = {p.appendOp(SetCurrentStream{worker}),
             p.appendOp(Synchronize{caught}),
@@ -58,6 +58,7 @@ struct Sample {
     p.addOutput(posted);
   }
 
+  Scalar* elements() { return program.mul(rows, program.constant(8)); }
   TensorView* matrix() {
     return program.tensor(DataType::F32,
                           {program.axis({.extent = rows}), program.axis({.extent = program.constant(8)})});
@@ -244,6 +245,7 @@ const std::vector<Mutant> kMutants = {
        gather.axis = 7;
        gather.parts = {s.program.constant(1), s.program.constant(1)};
      }},
+    {"allocations", "rows alone", [](Sample& s) { M::op<Allocate>(s.allocate).size = s.rows; }},
     {"teams", "a root outside its team", [](Sample& s) { M::op<Communication>(s.gather).root = 7; }},
     {"teams", "a root that is not asked for",
      [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},
@@ -271,7 +273,7 @@ const std::vector<Mutant> kMutants = {
     {"not-used-after-free", "a free in a loop whose next iteration uses the buffer",
      [](Sample& s) {
        s.drop(s.free);
-       s.putBefore(s.program.appendOp(Allocate{s.gathered, s.rows}), s.get);
+       s.putBefore(s.program.appendOp(Allocate{s.gathered, s.elements()}), s.get);
        TensorView* view = s.row();
        s.loopBody().push_back(s.program.appendOp(HirAliasSelect{view, s.gathered, 0, s.index}));
        s.loopBody().push_back(s.free);
@@ -294,7 +296,7 @@ const std::vector<Mutant> kMutants = {
        op.outs.push_back(second);
        const_cast<Fusion&>(*op.segment->fusion).addOutput(op.segment->fusion->outputs()[0]);
        M::outputs(s.post).push_back(second);
-       s.putBefore(s.program.appendOp(Allocate{second, s.rows}), s.post);
+       s.putBefore(s.program.appendOp(Allocate{second, s.elements()}), s.post);
      }},
     {"outputs-given", "an output that nothing computes", [](Sample& s) { s.program.addOutput(s.matrix()); }},
     {"outputs-given", "an output of a dropped statement", [](Sample& s) { s.drop(s.post); }},

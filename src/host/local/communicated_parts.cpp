@@ -14,6 +14,7 @@
 #include "analysis/sharding.h"
 #include "base/require.h"
 #include "base/text.h"
+#include "ir/text/mesh_text.h"
 
 namespace tokamak {
 
@@ -125,9 +126,9 @@ class CommunicatedParts {
       const auto term = std::ranges::find_if(left, isCombined);
       const auto other = std::ranges::find_if(left, isOfKind);
       TK_REQUIRE(term != left.end() || other == left.end(), HostProgram,
-                 "{}: {} is {} over a row of the mesh ({}), and its team {} is none; name all ranks of a row, whose "
+                 "{}: {} is {} over a row of {}, and its team {} is none; name all ranks of a row, whose "
                  "terms it combines",
-                 where(), nameOf(*op_.in), toString(*other), joined(in_.mesh.devices, " "), team());
+                 where(), nameOf(*op_.in), toString(*other), printMesh(in_.mesh), team());
       TK_REQUIRE(term != left.end() || op_.team.size() == 1, HostProgram,
                  "{}: its input {} is not partial({}, ..) over the dimension of its team: all ranks have the same; "
                  "mark it partial, or leave the communication out",
@@ -155,12 +156,11 @@ class CommunicatedParts {
     const int64_t devices = sharding.mesh.shape[dimension];
     bool is_ordered = std::ssize(parts) == devices;
     for (size_t i = 0; i < parts.size(); ++i) is_ordered = is_ordered && parts[i] == static_cast<int64_t>(i);
-    TK_REQUIRE(
-        is_ordered, HostProgram,
-        "{}: its team {} has the parts {} of axis {} of {}, which is dealt out in {} parts over the mesh ({}); a "
-        "team has all of them, in the order of the mesh",
-        where(), team(), parts.empty() ? "none" : joined(parts, " "), axis, nameOf(dealt), devices,
-        joined(sharding.mesh.devices, " "));
+    TK_REQUIRE(is_ordered, HostProgram,
+               "{}: its team {} has the parts {} of axis {} of {}, which is dealt out in {} parts over {}; a "
+               "team has all of them, in the order of the mesh",
+               where(), team(), parts.empty() ? "none" : joined(parts, " "), axis, nameOf(dealt), devices,
+               printMesh(sharding.mesh));
   }
 
   void requireSame(const std::pair<int64_t, Holding>& sent, const TensorView& tensor, int64_t rank,
