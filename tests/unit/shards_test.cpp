@@ -116,10 +116,10 @@ TEST(Shards, RefusalsNameTensorAndAxis) {
             "the tensor; mark the outer part");
   EXPECT_EQ(refusal("f32[2, 2] mesh(0, 1, 2, 3)", "merge(T0, axis=0) parallelize(T0, axis=0, type=DIDx)"),
             "DIDx on axis 0 (iDIDx{4}) of T0: it is a merged axis, of which a rank would have no run of indices; mark "
-            "one of the merged axes");
+            "one of the axes before the merge");
   EXPECT_EQ(refusal("f32[2, n] mesh(0, 1)", "merge(T0, axis=0) " + outer + "parallelize(T0, axis=0, type=DIDx)"),
-            "DIDx on axis 0 (iDIDx{2}) of T0: parts of a merged axis are not a view of the buffer; mark the merged "
-            "axis itself");
+            "DIDx on axis 0 (iDIDx{2}) of T0: parts of a merged axis are not a view of the buffer; split and "
+            "mark one of the axes before the merge");
   EXPECT_EQ(refusal("f32[2, 2] mesh(0, 1)", "swizzle(T0, axis_x=0, axis_y=1) parallelize(T0, axis=1, type=DIDx)"),
             "DIDx on axis 1 (iDIDx{2}) of T0: parts of a swizzled axis are not a view of the buffer; mark an axis that "
             "is not swizzled");
