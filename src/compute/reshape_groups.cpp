@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/fusion.h"
+#include "symbolic/sum_form.h"
 
 namespace tokamak {
 
@@ -24,9 +25,21 @@ struct Product {
     } else if (scalar->op() == ScalarOp::Mul) {
       multiply(scalar->operand(0));
       multiply(scalar->operand(1));
+    } else if (const auto term = termOf(scalar)) {
+      constant *= term->coefficient;
+      for (Scalar* factor : term->factors) multiply(factor);
     } else {
       ++factors[scalar];
     }
+  }
+  // Of a sum of one term, as n + n, what it is in products.
+  std::optional<SumTerm> termOf(Scalar* scalar) const {
+    if (scalar->op() != ScalarOp::Add && scalar->op() != ScalarOp::Sub) return std::nullopt;
+    const auto form = SumForm::of(scalar, Distribution::None);
+    int64_t product = 0;
+    const bool is_term = form && form->constant == 0 && form->terms.size() == 1 &&
+                         !__builtin_mul_overflow(constant, form->terms[0].coefficient, &product);
+    return is_term ? std::optional(form->terms[0]) : std::nullopt;
   }
   bool operator==(const Product&) const = default;
 };
