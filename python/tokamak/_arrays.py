@@ -24,6 +24,8 @@ def maker_for(inputs, place, library):
     if root in ("numpy", "builtins", "array") and place[0] == CPU:
         return _NumPy()
     take = _from_dlpack_of(first, root) if arrays else None
+    if root in ("jax", "jaxlib"):
+        take = _to_home(take, _home_of(inputs))
     if take is None and place[0] == CPU:
         return _NumPy()
     return _Others(root, take, place)
@@ -33,6 +35,27 @@ def _root(array):
     """The package that made an array's class, or a base of it."""
     roots = [each.__module__.partition(".")[0] for each in type(array).__mro__]
     return next((each for each in roots if each in ("torch", "numpy", "cupy", "jax", "jaxlib")), roots[0])
+
+
+def _home_of(inputs):
+    """The device of JAX's arrays among the inputs, of which it may have several on a processor: DLPack calls them all
+    by one number. Raises tokamak.BindError for arrays of several devices."""
+    homes = {i: each.device for i, each in enumerate(inputs) if _root(each) in ("jax", "jaxlib")}
+    (first, home), *others = homes.items()
+    for i, other in others:
+        if other != home:
+            raise _tokamak.BindError(f"Inputs are not all on the same device! Input {i} is on {other}, input {first} "
+                                     f"on {home}")
+    return home
+
+
+def _to_home(take, home):
+    """The function that takes arrays, for those of one device of JAX."""
+    def taken(array):
+        made = take(array)
+        return made if made.device == home else sys.modules["jax"].device_put(made, home)
+
+    return taken
 
 
 def note_written(arrays):

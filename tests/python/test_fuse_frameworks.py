@@ -1,6 +1,8 @@
 """Fused functions over arrays of torch and JAX: results are what these libraries give, in type and value."""
 import itertools
 import operator
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -135,3 +137,27 @@ def test_deleted_arrays_of_jax_are_told():
     with pytest.raises(tokamak.BindError, match="input 0 is an array that was deleted, or donated to a function of "
                                                 "JAX"):
         fuse(lambda x: x * 2)(gone)
+
+
+SEVERAL_DEVICES = """
+import jax, tokamak, numpy as np
+jax.config.update("jax_num_cpu_devices", 3)
+first, second, third = jax.devices()
+x = jax.device_put(jax.numpy.arange(3.0), third)
+twice = tokamak.fuse(lambda x: x * 2)
+assert twice(x).device == third and twice(x).tolist() == [0, 2, 4]
+assert twice(jax.device_put(x, first)).device == first
+both = tokamak.fuse(lambda x, y: x + y)
+assert both(x, np.ones(3, np.float32)).device == third
+try:
+    both(x, jax.device_put(x, second))
+except tokamak.BindError as error:
+    print(error)
+"""
+
+
+def test_jax_arrays_stay_on_their_device_of_several():
+    pytest.importorskip("jax")
+    done = subprocess.run([sys.executable, "-c", SEVERAL_DEVICES], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Inputs are not all on the same device! Input 1 is on cpu:1, input 0 on cpu:2" in done.stdout
