@@ -239,6 +239,44 @@ def test_products():
             fuse(lambda *x: tnp.einsum(wrong, *x))(*operands)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_norms(dtype):
+    x = (5 * X).astype(dtype)
+    for order in (None, 0, 1, 2, 3, 0.5, np.inf, -np.inf):
+        check(lambda x: np.linalg.norm(x, order, axis=1), x)
+        same(fuse(lambda x: tnp.vector_norm(x, 0, True, 2 if order is None else order))(x),
+             np.linalg.norm(x, order, axis=0, keepdims=True))
+    check(lambda x: np.linalg.norm(x), x)
+    check(lambda x: np.linalg.norm(x, "fro", axis=(0, 1), keepdims=True), x)
+    with pytest.raises(NotImplementedError, match="norm: ord='nuc' along 2 axes; along one axis numbers are legal"):
+        fuse(lambda x: np.linalg.norm(x, "nuc"))(x)
+    with pytest.raises(TypeError, match="vector_norm: ord='fro'; legal is a number"):
+        fuse(lambda x: tnp.vector_norm(x, ord="fro"))(x)
+
+
+def test_differences():
+    check(lambda x: np.diff(x), X)
+    check(lambda x: np.diff(x, 2, axis=0), X)
+    check(lambda x: np.diff(x, prepend=x[:, :1], append=x[:, :2]), X)
+    check(lambda x: np.diff(x), X > 0)
+    check(lambda x: np.diff(x, axis=0), X[:1])
+    with pytest.raises(ValueError, match="diff: n is -1; legal are 0 and more"):
+        fuse(lambda x: np.diff(x, -1))(X)
+    with pytest.raises(NotImplementedError, match="diff: prepend and append are arrays with 2 axes, as many as x has"):
+        fuse(lambda x: np.diff(x, append=0))(X)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:All-NaN")
+@pytest.mark.parametrize("name", ["nansum", "nanmean", "nanmax", "nanmin"])
+def test_reductions_pass_over_what_is_no_number(name):
+    x, function = np.where(X > 0, X, np.nan), getattr(np, name)
+    x[1] = np.nan
+    for given in (x, x.astype(np.float32), np.arange(12).reshape(3, 4)):
+        check(lambda x: function(x, axis=1), given)
+        check(lambda x: function(x, axis=0, keepdims=True), given)
+        check(lambda x: function(x), given)
+
+
 def test_new_arrays():
     def made(x):
         n, m = x.shape
@@ -258,6 +296,8 @@ def test_ops_of_the_library_are_functions():
     assert fuse(lambda x: tnp.gelu(x))(X.astype(np.float16)).dtype == np.float16
     with pytest.raises(NotImplementedError, match="tokamak.numpy.argsort is not there yet"):
         fuse(lambda x: tnp.argsort(x))(X)
+    with pytest.raises(NotImplementedError, match="numpy.topk is not there yet: sorting comes later; sort before"):
+        fuse(lambda x: tnp.topk(x, 3))(X)
     with pytest.raises(AttributeError, match="tokamak.numpy has no sofmax"):
         fuse(lambda x: tnp.sofmax(x))(X)
     assert {"softmax", "where", "layer_norm"} <= set(dir(tnp))

@@ -13,6 +13,7 @@ function's first array would give them; half types are rounded where results are
 """
 import math as _math
 
+from .._missing_ops import MISSING_OPS as _MISSING_OPS
 from .._ops import ROWS as _ROWS
 from .._types import DataType as _DataType
 from .creation import (
@@ -32,6 +33,8 @@ from .indexing import item_of as _item_of
 from .names import (
     apply_function as _apply_function, apply_ufunc as _apply_ufunc, library_op as _library_op,
     refusal_of_torch as _refusal_of_torch)
+from .norms import (
+    diff, nanmax, nanmean, nanmin, nansum, vector_norm)
 from .operands import is_operand as _is_operand, product_of as _product_of
 from .products import (
     dot, einsum, matmul, outer, tensordot, vecdot)
@@ -52,13 +55,16 @@ pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
 
 # Names of the standard, and of NumPy's, that the library has nothing for.
-_MISSING = frozenset("""argsort conj cumprod cumsum cumulative_prod cumulative_sum imag nonzero searchsorted sort unique
-unique_all unique_counts unique_inverse unique_values""".split())
+_MISSING = frozenset("""argpartition argsort average bincount conj convolve correlate cross cummax cummin cumprod
+cumsum cumulative_prod cumulative_sum diagonal flatnonzero histogram imag index_put kron median nanmedian nonzero
+partition percentile quantile scatter searchsorted sort top_k topk trace trapezoid unique unique_all unique_counts
+unique_inverse unique_values""".split())
 
 
 def __getattr__(name):
-    if name in _MISSING:
-        raise NotImplementedError(f"tokamak.numpy.{name} is not there yet")
+    if name in _MISSING or name in _MISSING_OPS:
+        reason = f": {_MISSING_OPS[name].replace('ops.', 'tokamak.numpy.')}" if name in _MISSING_OPS else ""
+        raise NotImplementedError(f"tokamak.numpy.{name} is not there yet{reason}")
     if name in _ROWS:
         globals()[name] = _library_op(name)
         return globals()[name]

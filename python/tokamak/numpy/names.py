@@ -4,6 +4,7 @@ from .._promotion import HALVES
 from .._traced_array import is_array
 from .._tracing import current_trace
 from .._types import DataType
+from .norms import norm
 from .operands import operand_of
 
 _NUMPY_NAMES = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
@@ -54,6 +55,8 @@ def apply_ufunc(ufunc, method, operands, options):
 def apply_function(function, args, kwargs):
     """A function of NumPy's on traced arrays."""
     name = f"{function.__module__}.{function.__name__}"
+    if name == "numpy.linalg.norm":
+        return norm(*args, **kwargs)
     if function.__module__ not in ("numpy", "numpy.core.fromnumeric"):
         raise NotImplementedError(f"{name} is not there for traced arrays")
     return _named(function.__name__, name)(*args, **kwargs)
