@@ -1,4 +1,7 @@
 """What the extension module refuses by itself, whoever calls it."""
+import subprocess
+import sys
+
 import pytest
 
 from tokamak import DefinitionError, FusionDefinition, _tokamak
@@ -48,3 +51,27 @@ def test_wrong_kinds_are_type_errors():
                  lambda: _tokamak.Compiled(fd, None), lambda: _tokamak.Compiled(None, _tokamak.open_cpu()), lambda: _tokamak.Value()):
         with pytest.raises(TypeError):
             call()
+
+
+IN_ANOTHER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+made = interpreters.create()
+failed = None
+try:
+    failed = interpreters.run_string(made, f"import sys; sys.path = {sys.path}; import tokamak")
+except interpreters.RunFailedError as error:  # before Python 3.13
+    failed = error
+print(failed)
+interpreters.destroy(made)
+import tokamak
+"""
+
+
+def test_a_subinterpreter_is_refused():
+    done = subprocess.run([sys.executable, "-B", "-c", IN_ANOTHER], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "tokamak runs in a process's main interpreter alone, not in a subinterpreter" in done.stdout
