@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -115,6 +116,7 @@ struct KernelLaunch {
   std::array<int64_t, 3> cluster = {1, 1, 1};  ///< in blocks
   int64_t shared_bytes = 0;                    ///< dynamic shared memory of a block, on a GPU
   KernelWorkspace workspace;
+  std::optional<double> steps;         ///< elements that it accesses, and functions that it applies; nothing: not known
   std::shared_ptr<const void> origin;  ///< keeps the code of the program's other sizes
 
   /// On the host's heap, by estimate, without the code.

@@ -1,11 +1,14 @@
 #include "jit/jit.h"
 
 #include <array>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "analysis/op_counts.h"
 #include "base/error.h"
 #include "codegen/source.h"
 #include "device/work.h"
@@ -32,6 +35,14 @@ void setGeometry(KernelLaunch& launch, const std::vector<kir::LaunchDimension>& 
     else
       set(launch.grid, type, ParallelType::BIDx, extents[i]);
   }
+}
+
+// A kernel from a file has no ops, so that it is not known how much it does.
+std::optional<double> stepsOf(const kir::Kernel& kernel, const BoundKernel& bound) {
+  if (kernel.fusion->exprs().empty()) return std::nullopt;
+  std::optional<double> steps = arithmeticOf(*kernel.fusion, bound.bindings);
+  if (steps) *steps = std::accumulate(bound.elements.begin(), bound.elements.end(), *steps);
+  return steps;
 }
 
 // What a GPU would be given.
@@ -70,6 +81,7 @@ KernelLaunch launchOf(FoundKernel found) {
   setGeometry(launch, kernel.dimensions, bound.extents);
   launch.shared_bytes = kir::launchedSharedBytes(kernel, bound.bindings);
   launch.workspace = kir::workspaceOf(kernel, bound.bindings);
+  launch.steps = stepsOf(kernel, bound);
   launch.origin = std::move(found.executor);
   return launch;
 }

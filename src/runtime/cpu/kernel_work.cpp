@@ -34,13 +34,22 @@ class LaunchValues {
   std::vector<T> on_heap_;
 };
 
+// Other threads take microseconds to come: a part is worth that.
+int64_t mostPartsOf(const KernelLaunch& launch) {
+  constexpr double kStepsOfPart = 4096;
+  constexpr int64_t kMany = int64_t{1} << 30;
+  if (!launch.steps || *launch.steps >= kStepsOfPart * kMany) return kMany;
+  return std::max<int64_t>(1, static_cast<int64_t>(*launch.steps / kStepsOfPart));
+}
+
 class CompiledWork final : public CpuWork {
  public:
   CompiledWork(KernelLaunch launch, size_t operand_count)
       : launch_(std::move(launch)),
         code_(static_cast<const CpuImage&>(*launch_.image)),
         operand_count_(operand_count),
-        blocks_(product(launch_.grid) * product(launch_.cluster)) {
+        blocks_(product(launch_.grid) * product(launch_.cluster)),
+        most_parts_(mostPartsOf(launch_)) {
     std::vector<size_t> in_order(launch_.operands.size());
     std::iota(in_order.begin(), in_order.end(), size_t{0});
     is_in_order_ = launch_.operands == in_order;
@@ -83,9 +92,10 @@ class CompiledWork final : public CpuWork {
   void runBlocks(void* const* buffers, const int64_t* symbols, BlockPool& pool) const {
     // Enough parts for threads to share, each of them long.
     constexpr int64_t kPartsPerThread = 8;
-    const int64_t parts = std::min(blocks_, pool.threads() * kPartsPerThread);
+    const int64_t parts = std::min({blocks_, pool.threads() * kPartsPerThread, most_parts_});
     if (parts == 0) return;
     const CpuImage::Entry entry = code_.entry();
+    if (parts == 1) return entry(buffers, symbols, 0, blocks_);
     pool.parallelFor(
         parts, [&](int64_t part) { entry(buffers, symbols, blocks_ * part / parts, blocks_ * (part + 1) / parts); });
   }
@@ -94,6 +104,7 @@ class CompiledWork final : public CpuWork {
   const CpuImage& code_;
   size_t operand_count_;
   int64_t blocks_;
+  int64_t most_parts_;
   bool is_in_order_ = true;
 };
 

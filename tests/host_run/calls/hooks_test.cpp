@@ -222,5 +222,25 @@ TEST(CallersThreads, RunTheBlocksOfKernels) {
   EXPECT_EQ(threads.use_count(), 1) << "let go with the device";
 }
 
+// Which take longer to come than the caller takes for all of it.
+TEST(CallersThreads, DoNotComeForALittleWork) {
+  const auto threads = std::make_shared<FreshThreads>();
+  const std::shared_ptr<Device> device = openCpuDevice({.threads = 3, .parallel_for = threads});
+  Fusion fusion("scaled");
+  TensorView* x = fusion.input("x", DataType::F32, {"n", "m"});
+  fusion.output("y", mul(sub(x, broadcast(max(x, {1}), {false, true})), 2.0));
+  Program program = compile(fusion, *device);
+  const std::vector<float> numbers(1 << 16, 1.0F);
+  const auto callsFor = [&](int64_t rows, int64_t columns) {
+    const int before = threads->calls;
+    const std::span<const float> given = std::span(numbers).first(static_cast<size_t>(rows * columns));
+    const Tensor y = program.run({Tensor::wrap(*device, given, {rows, columns})}).at(0);
+    for (const float each : y.read<float>()) EXPECT_EQ(each, 0);
+    return threads->calls - before;
+  };
+  EXPECT_EQ(callsFor(16, 48), 0);
+  EXPECT_EQ(callsFor(256, 256), 1);
+}
+
 }  // namespace
 }  // namespace tokamak
