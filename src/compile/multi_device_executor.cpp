@@ -110,8 +110,8 @@ std::vector<Tensor> MultiDeviceExecutor::runWithInput(std::span<const RunValue> 
 }
 
 void MultiDeviceExecutor::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-                                  std::span<const ScalarValue> scalars) {
-  if (outputs_.in_place.empty()) return evaluator_->run(inputs, outputs, stream, scalars);
+                                  std::span<const ScalarValue> scalars, CallMemo* memo) {
+  if (outputs_.in_place.empty()) return evaluator_->run(inputs, outputs, stream, scalars, memo);
   TK_REQUIRE(outputs.size() == outputs_.given.size(), Bind, "{}: gives {} outputs, storage for {} was given",
              program().name(), outputs_.given.size(), outputs.size());
   std::vector<Tensor> all(program().outputs().size());
@@ -119,7 +119,7 @@ void MultiDeviceExecutor::runInto(std::span<const Tensor> inputs, std::span<Tens
   for (const auto& [output, input] : outputs_.in_place) {
     if (input < inputs.size()) all[output] = inputs[input];
   }
-  evaluator_->run(inputs, all, stream, scalars);
+  evaluator_->run(inputs, all, stream, scalars, memo);
   for (size_t i = 0; i < outputs_.given.size(); ++i) outputs[i] = std::move(all[outputs_.given[i]]);
 }
 

@@ -53,7 +53,7 @@ class MultiDeviceExecutor {
                                    const std::shared_ptr<Stream>& stream = nullptr, const PrepareOptions& options = {});
   /// HostIrEvaluator::run() with the outputs that are not hidden. Errors: Bind.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-               std::span<const ScalarValue> scalars = {});
+               std::span<const ScalarValue> scalars = {}, CallMemo* memo = nullptr);
   /// How the outputs that a call with these inputs gives lie, without memory for any.
   std::vector<OutputLayout> outputLayouts(std::span<const RunValue> inputs, const PrepareOptions& options = {});
   /// The plan these inputs would run.

@@ -192,12 +192,12 @@ std::vector<Tensor> Program::run(std::span<const Tensor> inputs, std::span<const
 }
 
 void Program::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-                      std::span<const ScalarValue> scalars) {
+                      std::span<const ScalarValue> scalars, CallMemo* memo) {
   size_t next = 0;
   for (size_t i = 0; next < scalars.size() && i < hostProgram().inputs().size(); ++i) {
     if (const Scalar* scalar = asScalar(hostProgram().inputs()[i])) requireFitting("input", *scalar, scalars[next++]);
   }
-  executor_->runInto(inputs, outputs, stream, scalars);
+  executor_->runInto(inputs, outputs, stream, scalars, memo);
 }
 
 std::vector<Tensor> Program::run(std::initializer_list<Argument> inputs, std::initializer_list<Tensor> outputs,

@@ -28,6 +28,7 @@ namespace tokamak {
 
 class HostIrContainer;
 class MultiDeviceExecutor;
+struct CallMemo;  // host/plan/call_memo.h
 
 /// What a program holds, and did since it was compiled.
 struct ProgramStatistics {
@@ -92,11 +93,12 @@ class TOKAMAK_EXPORT Program {
   /// alignments and scalars that steer the program it takes nothing from the heap, unless outputs are hidden. The
   /// caller holds on to the tensors until the work is done; outputs get a ready event. On a stream that the caller
   /// records as a CUDA graph, the call becomes part of the recording with the scalars of this call: outputs then get no
-  /// ready event, and the tensors are held on to as long as the graph is run.
+  /// ready event, and the tensors are held on to as long as the graph is run. `memo` (may be null): for a caller who
+  /// knows that his calls lie alike; their plan is then not looked for.
   /// Errors: Bind for what does not fit the program or a stream of another device, before anything is enqueued; others
   /// as the work raises them, where somebody waits.
   void runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-               std::span<const ScalarValue> scalars = {});
+               std::span<const ScalarValue> scalars = {}, CallMemo* memo = nullptr);
 
   /// Never waits.
   ProgramStatistics statistics() const;

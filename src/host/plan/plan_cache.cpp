@@ -16,12 +16,18 @@ std::optional<PlanCache::Entries::iterator> PlanCache::entryOf(std::span<const i
   return std::nullopt;
 }
 
-std::shared_ptr<Plan> PlanCache::find(std::span<const int64_t> key) {
+PlanCache::Found PlanCache::find(std::span<const int64_t> key) {
   const std::optional<Entries::iterator> found = entryOf(key);
-  if (!found) return nullptr;
+  if (!found) return {};
   ++statistics_.hits;
   entries_.splice(entries_.begin(), entries_, *found);
-  return (*found)->plan;
+  return {.plan = (*found)->plan, .number = (*found)->number};
+}
+
+std::shared_ptr<Plan> PlanCache::findLastUsed(uint64_t number) {
+  if (entries_.empty() || entries_.front().number != number) return nullptr;
+  ++statistics_.hits;
+  return entries_.front().plan;
 }
 
 void PlanCache::addKey(Entries::iterator entry, std::span<const int64_t> key) {
@@ -43,7 +49,7 @@ void PlanCache::alias(std::span<const int64_t> key, std::span<const int64_t> kno
 
 std::vector<std::shared_ptr<Plan>> PlanCache::insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan) {
   ++statistics_.misses;  // whoever finds none records one
-  entries_.push_front({.keys = {}, .plan = std::move(plan)});
+  entries_.push_front({.keys = {}, .plan = std::move(plan), .number = ++last_number_});
   addKey(entries_.begin(), key);
   std::vector<std::shared_ptr<Plan>> gone;
   int64_t held = bytes();

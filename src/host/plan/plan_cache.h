@@ -33,8 +33,14 @@ class PlanCache {
  public:
   explicit PlanCache(const PlanCacheLimits& limits) : limits_(limits) {}
 
+  struct Found {
+    std::shared_ptr<Plan> plan;
+    uint64_t number = 0;  ///< of the plan: no other one has had it or will, and it is never 0
+  };
   /// Null when there is none. Takes nothing from the heap.
-  std::shared_ptr<Plan> find(std::span<const int64_t> key);
+  Found find(std::span<const int64_t> key);
+  /// The plan of this number, if it is the one that was used last; else null.
+  std::shared_ptr<Plan> findLastUsed(uint64_t number);
   /// Returns the evicted plans; the new one always stays.
   std::vector<std::shared_ptr<Plan>> insert(std::span<const int64_t> key, std::shared_ptr<Plan> plan);
   /// find() for somebody who may not call it: it counts as no hit, and as no use.
@@ -54,6 +60,7 @@ class PlanCache {
   struct Entry {
     std::vector<std::vector<int64_t>> keys;
     std::shared_ptr<Plan> plan;
+    uint64_t number = 0;
   };
   using Entries = std::list<Entry>;
 
@@ -66,6 +73,7 @@ class PlanCache {
   Entries entries_;                                                                  ///< the one used last comes first
   std::unordered_multimap<uint64_t, std::pair<Entries::iterator, size_t>> by_hash_;  ///< and which of its keys
   PlanCacheStatistics statistics_;
+  uint64_t last_number_ = 0;
 };
 
 }  // namespace tokamak

@@ -212,7 +212,7 @@ bool HostIrEvaluator::isParameter(const Scalar& scalar) const {
 
 std::shared_ptr<Plan> HostIrEvaluator::knownPlan(const std::vector<int64_t>& key) {
   const std::lock_guard lock(mutex_);
-  return plans_.find(key);
+  return plans_.find(key).plan;
 }
 
 std::shared_ptr<Plan> HostIrEvaluator::findPlan(const CallValues& call, std::vector<int64_t>& key,
@@ -683,8 +683,8 @@ std::vector<OutputLayout> HostIrEvaluator::outputLayouts(const std::vector<std::
 }
 
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-                          std::span<const ScalarValue> scalars) {
-  issued([&] { issue(inputs, outputs, stream, scalars); });
+                          std::span<const ScalarValue> scalars, CallMemo* memo) {
+  issued([&] { issue(inputs, outputs, stream, scalars, memo); });
 }
 
 CallValues HostIrEvaluator::valuesOf(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -697,8 +697,47 @@ CallValues HostIrEvaluator::valuesOf(std::span<const Tensor> inputs, std::span<c
   return call;
 }
 
+// Takes the values of parameters; says whether there are scalars that are none.
+bool HostIrEvaluator::setScalars(std::span<const ScalarValue> scalars, CallContext& context) const {
+  bool are_parameters = true;
+  for (const size_t i : scalars_by_id_) {
+    const Scalar& scalar = *signature_.scalars()[i];
+    are_parameters = are_parameters && isParameter(scalar);
+    context.parameters.set(scalar, convertValue(scalars[i], scalar.dtype()));
+  }
+  return !are_parameters;
+}
+
+std::shared_ptr<Plan> HostIrEvaluator::planOfIssued(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                                    std::span<const ScalarValue> scalars, CallContext& context,
+                                                    CallMemo* memo) {
+  const bool has_steering = setScalars(scalars, context);
+  if (memo != nullptr && memo->lies_alike && !has_steering) {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<Plan> plan = plans_.findLastUsed(memo->plan_number)) return plan;
+  }
+  std::vector<int64_t>& key = context.key;
+  key.clear();
+  for (const Tensor& input : inputs) addToKey(input, key);
+  for (const size_t i : scalars_by_id_) {
+    const Scalar& scalar = *signature_.scalars()[i];
+    if (!isParameter(scalar)) addToKey(scalar, convertValue(scalars[i], scalar.dtype()), key);
+  }
+  for (const Tensor& output : outputs) {
+    key.push_back(1);
+    addToKey(output, key);
+  }
+  PlanCache::Found known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = plans_.find(key);
+  }
+  if (memo != nullptr) memo->plan_number = known.number;
+  return known.plan != nullptr ? known.plan : findPlan(valuesOf(inputs, outputs, scalars), key, {});
+}
+
 void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-                            std::span<const ScalarValue> scalars) {
+                            std::span<const ScalarValue> scalars, CallMemo* memo) {
   const Range range(run_name_);
   TK_REQUIRE(inputs.size() == signature_.tensors().size() && outputs.size() == program_->outputs().size(), Bind,
              "run: {} inputs and {} outputs given; the program has {} and {}", inputs.size(), outputs.size(),
@@ -716,20 +755,7 @@ void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> ou
   if (communications_ != nullptr && !has_agreed_) agreeOnce(valuesOf(inputs, outputs, scalars));
   const CallContextPool::Lease lease(contexts_, &stream, inputs);
   CallContext& context = *lease;
-  std::vector<int64_t>& key = context.key;
-  key.clear();
-  for (const Tensor& input : inputs) addToKey(input, key);
-  for (const size_t i : scalars_by_id_) {
-    const ScalarValue value = convertValue(scalars[i], signature_.scalars()[i]->dtype());
-    if (!isParameter(*signature_.scalars()[i])) addToKey(*signature_.scalars()[i], value, key);
-    context.parameters.set(*signature_.scalars()[i], value);
-  }
-  for (const Tensor& output : outputs) {
-    key.push_back(1);
-    addToKey(output, key);
-  }
-  std::shared_ptr<Plan> plan = knownPlan(key);
-  if (plan == nullptr) plan = findPlan(valuesOf(inputs, outputs, scalars), key, {});
+  const std::shared_ptr<Plan> plan = planOfIssued(inputs, outputs, scalars, context, memo);
   context.inputs.clear();
   context.outputs.clear();
   for (const Tensor& input : inputs) context.inputs.push_back(input.data());

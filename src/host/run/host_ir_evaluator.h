@@ -17,6 +17,7 @@
 #include "device/tensor.h"
 #include "host/ir/host_ir_container.h"
 #include "host/ir/segment_mode.h"
+#include "host/plan/call_memo.h"
 #include "host/plan/plan.h"
 #include "host/plan/plan_cache.h"
 #include "host/run/call_context_pool.h"
@@ -106,9 +107,10 @@ class HostIrEvaluator {
   /// first call with the same sizes, strides, alignments and steering scalars it takes nothing from the heap. The
   /// caller holds on to the tensors until the work is done. On a stream that the caller records (Device::joinCapture())
   /// the call becomes part of the recording, with the scalars of this call; then outputs get no ready event, and the
-  /// caller holds on to the tensors as long as it is run.
+  /// caller holds on to the tensors as long as it is run. `memo` (may be null): for a caller who knows that his calls
+  /// lie alike.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-           std::span<const ScalarValue> scalars = {});
+           std::span<const ScalarValue> scalars = {}, CallMemo* memo = nullptr);
 
   /// The plan that these values would run; records it if it is new, runs nothing. Good until it is forgotten:
   /// HostIrEvaluatorParams::plans says how many others may be used meanwhile.
@@ -161,7 +163,10 @@ class HostIrEvaluator {
   std::vector<Tensor> issueWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
                                      const std::shared_ptr<Stream>& stream, const PrepareOptions& options);
   void issue(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
-             std::span<const ScalarValue> scalars);
+             std::span<const ScalarValue> scalars, CallMemo* memo);
+  bool setScalars(std::span<const ScalarValue> scalars, CallContext& context) const;
+  std::shared_ptr<Plan> planOfIssued(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                                     std::span<const ScalarValue> scalars, CallContext& context, CallMemo* memo);
   std::vector<Tensor> runOn(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
                             std::shared_ptr<Event>& done, const PrepareOptions& options);
   std::vector<Tensor> runPlan(const CallValues& call, CallContext& context, const std::shared_ptr<Stream>& stream,
