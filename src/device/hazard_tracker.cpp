@@ -248,10 +248,17 @@ void HazardTracker::compact(TrackedMemory& memory) {
   memory.limit = std::max(kFewEntries, 2 * memory.entries.size());
 }
 
-// What a lost device says of its events is no answer.
-bool HazardTracker::isOver(const TrackedMemory& memory) const try {
+// What a lost device says of its events is no answer. A driver takes long to answer: what its stream has behind a call
+// that was not done is not asked about before the next call.
+bool HazardTracker::isOver(const TrackedMemory& memory) try {
   return std::ranges::all_of(memory.entries, [&](const TrackedMemory::Entry& entry) {
-    return entry.point->isIssued() && device_.isDone(entry.point->event());
+    const Stream* const stream = entry.point->stream();
+    const bool is_behind_undone =
+        undone_.asked_at == calls_ && undone_.stream == stream && undone_.number <= entry.number;
+    if (!entry.point->isIssued() || is_behind_undone) return false;
+    if (device_.isDone(entry.point->event())) return true;
+    undone_ = {.asked_at = calls_, .stream = stream, .number = entry.number};
+    return false;
   });
 } catch (const Error&) {
   return false;

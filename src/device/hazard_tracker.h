@@ -153,7 +153,7 @@ class HazardTracker {
   void insert(TrackedMemory& memory, const TrackedAccess& access, uint64_t number,
               const std::shared_ptr<CallPoint>& point);
   void compact(TrackedMemory& memory);
-  bool isOver(const TrackedMemory& memory) const;
+  bool isOver(const TrackedMemory& memory);
   void sweep();
 
   Device& device_;
@@ -162,7 +162,12 @@ class HazardTracker {
   std::vector<std::shared_ptr<CallPoint>> points_;
   size_t next_point_ = 0;
   std::atomic<uint64_t> calls_ = 0;
-  size_t orphans_ = 0;  ///< ranges without a buffer
+  struct {
+    uint64_t asked_at = 0;  ///< what the count of calls was
+    const Stream* stream = nullptr;
+    uint64_t number = 0;  ///< of the call
+  } undone_;              ///< the last call that was asked about and was not done
+  size_t orphans_ = 0;    ///< ranges without a buffer
   size_t orphan_limit_ = 64;
 };
 

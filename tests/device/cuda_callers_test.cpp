@@ -318,6 +318,41 @@ TEST(CudaCallersFake, NothingIsLeftOfACaptureOnceItsGraphIsGone) {
   EXPECT_EQ(liveDriverObjects(), before);
 }
 
+// As arrays of other libraries, which lie elsewhere in each call.
+TEST(CudaCallersFake, TheDriverIsAskedOnceForACallWhoseTensorsHaveAllMoved) {
+  const auto device = openFakeDevice({.products_library = TOKAMAK_FAKE_DRIVER});
+  CubeProgram program(*device);
+  CallersStream callers(*device);
+  const auto stream = device->adoptStream(callers.get());
+  std::vector<Tensor> memory;
+  for (int i = 0; i < 8; ++i) memory.push_back(program.matrix(2));
+  const auto lent = [&](size_t i) {
+    return Tensor::borrow(*device, memory[i].data(), DataType::F32, memory[i].sizes(), memory[i].strides(),
+                          MemoryKind::Device);
+  };
+  Tensor in = lent(0);
+  Tensor out = lent(1);
+  program.run(in, out, *stream);
+  stream->synchronize();
+  const Tensor flag =
+      Tensor::empty(*device, device->createStream(), DataType::I64, std::array<int64_t, 1>{1}, MemoryKind::Host);
+  auto* const value = static_cast<uint64_t*>(flag.hostData());
+  *value = 0;
+  device->waitFlag(*stream, value, 1);
+  program.run(in, out, *stream);
+  const int64_t before = eventQueries();
+  constexpr int64_t kCalls = 3;
+  for (size_t i = 1; i <= kCalls; ++i) {
+    ASSERT_TRUE(in.tryBorrowAnew(memory[2 * i].data(), false));
+    ASSERT_TRUE(out.tryBorrowAnew(memory[2 * i + 1].data(), false));
+    program.run(in, out, *stream);
+  }
+  EXPECT_LE(eventQueries() - before, kCalls);
+  std::atomic_ref(*value).store(1);
+  stream->synchronize();
+  EXPECT_EQ(program.diagonal(memory[7]), 8.0F);
+}
+
 INSTANTIATE_TEST_SUITE_P(Drivers, CudaCallers, testing::Values("cuda", "cuda_fake"),
                          [](const auto& tested) { return std::string(tested.param); });
 

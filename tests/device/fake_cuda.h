@@ -33,6 +33,8 @@ inline int64_t liveDriverObjects() { return askFakeDriver("fakeCudaLiveObjects")
 /// How often graphs were launched, and kernels in them changed, ever.
 inline int64_t graphLaunches() { return askFakeDriver("fakeCudaGraphLaunches"); }
 inline int64_t graphUpdates() { return askFakeDriver("fakeCudaGraphUpdates"); }
+/// How often it was asked whether an event was reached, ever.
+inline int64_t eventQueries() { return askFakeDriver("fakeCudaEventQueries"); }
 /// How often the fake library was asked for a kernel, ever.
 inline int64_t libraryQuestions() { return askFakeDriver("fakeCublasQuestions"); }
 /// On how many multiprocessors the kernel was to run that it was asked for last; 0: all.

@@ -103,6 +103,7 @@ struct KernelNode {
 
 std::atomic<int64_t> graph_launches = 0;
 std::atomic<int64_t> graph_updates = 0;
+std::atomic<int64_t> event_queries = 0;
 
 fake::Launch launchOf(const LaunchConfig& config, const fake::Function& code, void* const* arguments) {
   fake::Launch launch;
@@ -129,6 +130,7 @@ int64_t fakeCudaLiveObjects() { return live_objects.load() + fake::liveAllocatio
 
 int64_t fakeCudaGraphLaunches() { return graph_launches.load(); }
 int64_t fakeCudaGraphUpdates() { return graph_updates.load(); }
+int64_t fakeCudaEventQueries() { return event_queries.load(); }
 
 int cuDriverGetVersion(int* version) {
   fake::readSettings();
@@ -474,6 +476,7 @@ int cuEventRecord(void* event, void* stream) {
 
 int cuEventQuery(void* event) {
   TK_FAKE_CHECK("cuEventQuery");
+  ++event_queries;
   if (isForbiddenByCapture()) return kCaptureUnsupported;
   const std::lock_guard lock(as<fake::Event>(event)->mutex);
   if (as<fake::Event>(event)->captured != nullptr) return kCapturedEvent;
