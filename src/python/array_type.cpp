@@ -110,12 +110,9 @@ bool viewTold(const dlpack::Array& array, ArrayView& view) {
   view.device = array.device;
   view.is_writeable = true;
   view.rank = static_cast<size_t>(array.rank);
-  std::copy_n(array.sizes, view.rank, view.sizes.begin());
-  if (array.strides == nullptr) {
-    fillRowMajorStrides(view.sizesOfAxes(), std::span(view.strides).first(view.rank));
-  } else {
-    std::copy_n(array.strides, view.rank, view.strides.begin());
-  }
+  view.sizes_there = array.sizes;
+  view.strides_there = array.strides;
+  if (array.strides == nullptr) fillRowMajorStrides(view.sizesOfAxes(), std::span(view.strides).first(view.rank));
   return true;
 }
 
@@ -161,7 +158,8 @@ ArrayType ArrayType::described(PyTypeObject* type) {
   return made;
 }
 
-const ArrayType* ArrayType::of(PyObject* array) {
+const ArrayType* ArrayType::of(PyObject* array, const ArrayType* guess) {
+  if (guess != nullptr && guess->type_ == Py_TYPE(array)) return guess;
   static std::deque<ArrayType> known;  // which hold on to their types
   PyTypeObject* const type = Py_TYPE(array);
   for (const ArrayType& each : known) {
@@ -187,14 +185,22 @@ bool ArrayType::currentStream(const dlpack::Device& device, void*& stream) const
   return false;
 }
 
+// torch.device("cuda", id), which is made once; null where Python raised an error.
+PyObject* ArrayType::gpuOfTorch(int32_t id) const {
+  const auto number = static_cast<size_t>(id);
+  if (gpus_.size() <= number) gpus_.resize(number + 1);
+  if (gpus_[number] == nullptr) gpus_[number] = PyObject_CallFunction(device_, "si", "cuda", static_cast<int>(id));
+  return gpus_[number];
+}
+
 PyObject* ArrayType::makeByTorch(const OutputLayout& layout, const dlpack::Device& device) const {
   const Owned sizes = integersOf(layout.sizes);
   const Owned strides = integersOf(layout.strides);
-  const Owned place(PyObject_CallFunction(device_, "si", "cuda", static_cast<int>(device.id)));
+  PyObject* const place = gpuOfTorch(device.id);
   static PyObject* const names = Py_BuildValue("(ss)", "dtype", "device");
   if (sizes == nullptr || strides == nullptr || place == nullptr || names == nullptr) return nullptr;
   const std::array<PyObject*, 4> arguments = {sizes.get(), strides.get(), dtypes_[static_cast<size_t>(layout.dtype)],
-                                              place.get()};
+                                              place};
   return PyObject_Vectorcall(empty_strided_, arguments.data(), 2, names);
 }
 

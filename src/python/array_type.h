@@ -4,6 +4,8 @@
 #include <Python.h>
 
 #include <array>
+#include <cstdint>
+#include <vector>
 
 #include "device/output_layout.h"
 #include "python/array_view.h"
@@ -18,8 +20,8 @@ namespace tokamak::python {
 class ArrayType {
  public:
   /// Of an array. Null for types without a table, and for subclasses, which may have other elements than their base
-  /// (Parameter of torch is taken as its base). Lives as long as the process.
-  static const ArrayType* of(PyObject* array);
+  /// (Parameter of torch is taken as its base). Lives as long as the process. `guess` (may be null): what it may be.
+  static const ArrayType* of(PyObject* array, const ArrayType* guess = nullptr);
 
   /// False for arrays that the table does not tell, or of types or ranks that the library lacks.
   bool view(PyObject* array, ArrayView& view) const;
@@ -34,13 +36,15 @@ class ArrayType {
  private:
   static ArrayType described(PyTypeObject* type);
   void learnFromTorch();
+  PyObject* gpuOfTorch(int32_t id) const;
   PyObject* makeByTorch(const OutputLayout& layout, const dlpack::Device& device) const;
 
   PyTypeObject* type_ = nullptr;
   const dlpack::ExchangeTable* table_ = nullptr;
-  PyObject* empty_strided_ = nullptr;  // torch's, for its types
-  PyObject* device_ = nullptr;         // torch.device
-  const OpenMp* open_mp_ = nullptr;    // torch's
+  PyObject* empty_strided_ = nullptr;    // torch's, for its types
+  PyObject* device_ = nullptr;           // torch.device
+  mutable std::vector<PyObject*> gpus_;  // of torch.device, by number; null: none yet
+  const OpenMp* open_mp_ = nullptr;      // torch's
   std::array<PyObject*, kAllDataTypes.size()> dtypes_ = {};
 };
 

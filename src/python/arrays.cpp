@@ -248,8 +248,8 @@ CallArrays::~CallArrays() {
 Tensor CallArrays::takeViewed(const ArrayView& view) {
   Device& device = *device_.device;
   if (view.isOnHost())
-    return onDevice(
-        Tensor::borrowHost(device, view.data, view.dtype, view.sizesOfAxes(), view.strides.data(), !view.is_writeable));
+    return onDevice(Tensor::borrowHost(device, view.data, view.dtype, view.sizesOfAxes(), view.stridesOfAxes().data(),
+                                       !view.is_writeable));
   TK_REQUIRE(isOnGpu(view.device) && view.device.id == device.properties().ordinal, Bind,
              "an array on cuda:{} was given to {}", view.device.id, device.properties().name);
   return Tensor::borrow(device, view.data, view.dtype, view.sizesOfAxes(), view.stridesOfAxes(), MemoryKind::Device);

@@ -22,19 +22,32 @@ void CallState::adopt(void* stream) {
   adopted_ = stream;
 }
 
+// (A loop, as calls of the C library for lists of a few numbers take longer.)
+static bool liesAlike(const Tensor& place, const ArrayView& array) {
+  if (!place.isDefined() || place.dtype() != array.dtype || place.sizes().size() != array.rank) return false;
+  const int64_t* const sizes = array.sizesOfAxes().data();
+  const int64_t* const strides = array.stridesOfAxes().data();
+  for (size_t i = 0; i < array.rank; ++i) {
+    if (place.sizes()[i] != sizes[i] || place.strides()[i] != strides[i]) return false;
+  }
+  return true;
+}
+
 void CallState::put(const ArrayView& array, Tensor& place) {
-  const bool lies_alike = place.isDefined() && place.dtype() == array.dtype &&
-                          std::ranges::equal(place.sizes(), array.sizesOfAxes()) &&
-                          std::ranges::equal(place.strides(), array.stridesOfAxes());
-  const bool is_there = lies_alike && place.data() == array.data && place.buffer()->isReadOnly() != array.is_writeable;
-  if (is_there || (lies_alike && place.tryBorrowAnew(array.data, !array.is_writeable))) return;
+  const bool lies_alike = liesAlike(place, array);
+  if (lies_alike && place.data() == array.data && place.buffer()->isReadOnly() != array.is_writeable) return;
+  // (Plans know alignments up to 16 bytes.)
+  constexpr uintptr_t kMask = 15;
+  const auto lowBitsOf = [](const void* address) { return reinterpret_cast<uintptr_t>(address) & kMask; };
+  memo.lies_alike = memo.lies_alike && lies_alike && lowBitsOf(place.data()) == lowBitsOf(array.data);
+  if (lies_alike && place.tryBorrowAnew(array.data, !array.is_writeable)) return;
   place = Tensor();  // its range goes before another may come that overlaps it
   if (!array.isOnHost()) {
     place = Tensor::borrow(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes(),
                            MemoryKind::Device);
     return;
   }
-  place = Tensor::borrowHost(device_, array.data, array.dtype, array.sizesOfAxes(), array.strides.data(),
+  place = Tensor::borrowHost(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes().data(),
                              !array.is_writeable);
 }
 

@@ -10,6 +10,7 @@
 #include "compile/argument.h"
 #include "device/output_layout.h"
 #include "device/tensor.h"
+#include "host/plan/call_memo.h"
 #include "python/array_type.h"
 #include "symbolic/scalar.h"
 
@@ -41,8 +42,10 @@ class CallState {
   bool isSpent() const { return device_.raiseCount().load() != raises_; }
   /// Work of the call goes to this stream of a GPU.
   void adopt(void* stream);
-  /// The tensor over the array, in its place. Errors: Bind.
+  /// The tensor over the array, in its place; notes where it lies otherwise than the last one there. Errors: Bind.
   void put(const ArrayView& array, Tensor& place);
+  /// The call is done: the next one may lie alike.
+  void noteDone() { memo.lies_alike = true; }
   Stream& stream() const { return *stream_; }
 
   std::vector<Tensor> inputs;
@@ -51,6 +54,7 @@ class CallState {
   const ArrayType* type = nullptr;              ///< of the first array of the call; null: NumPy's
   std::vector<int64_t> key;                     ///< of the call
   std::shared_ptr<const KnownLayouts> layouts;  ///< of the last call
+  CallMemo memo;                                ///< whose flag says so of what was put since the last call
 
  private:
   Device& device_;

@@ -108,6 +108,7 @@ Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device)
     if (const Scalar* scalar = asScalar(input))
       key_scalars_.push_back(evaluator.isParameter(*scalar) ? nullptr : scalar);
   }
+  has_key_scalars_ = std::ranges::any_of(key_scalars_, [](const Scalar* each) { return each != nullptr; });
   input_tensors_ = inputs_.size() - key_scalars_.size();
   given_outputs_ = source_.program.outputNames().size();
 }
@@ -167,7 +168,7 @@ class Compiled::Lease {
 // False for all but arrays of NumPy's and of types with a table, which `type` is then, in memory of the device.
 bool Compiled::view(PyObject* given, ArrayView& view, const ArrayType*& type) const {
   if (viewNumPyArray(given, view)) return is_on_processor_;
-  type = ArrayType::of(given);
+  type = ArrayType::of(given, type);
   return type != nullptr && type->view(given, view) && view.device == place_;
 }
 
@@ -175,7 +176,11 @@ bool Compiled::view(PyObject* given, ArrayView& view, const ArrayType*& type) co
 bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
   if (PyTuple_Size(inputs) != static_cast<Py_ssize_t>(inputs_.size())) return false;
   size_t tensors = 0;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
+  size_t i = 0;
+  const ArrayType* type = nullptr;
+  const auto describe = [&i] { return fmt::format("while taking input {}", i); };
+  const ErrorNote note(describe);
+  for (; i < inputs_.size(); ++i) {
     PyObject* const given = PyTuple_GetItem(inputs, static_cast<Py_ssize_t>(i));
     if (asTensor(inputs_[i]) == nullptr) {
       const auto number = numberOf(given, inputs_[i]->dtype());
@@ -183,17 +188,13 @@ bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
       state.scalars.push_back(*number);
       continue;
     }
-    const ArrayType* type = nullptr;
     ArrayView array;
     if (!view(given, array, type)) return false;
     if (tensors == 0) state.type = type;
     if (!is_on_processor_ && type != state.type) return false;  // whose stream is another one
-    Tensor& place = state.inputs[tensors++];
-    const auto describe = [&] { return fmt::format("while taking input {}", i); };
-    const ErrorNote note(describe);
-    state.put(array, place);
+    state.put(array, state.inputs[tensors++]);
   }
-  return is_on_processor_ || tryAdopt(state);
+  return true;
 }
 
 // The caller's stream of a GPU.
@@ -223,6 +224,7 @@ std::vector<Argument> Compiled::argumentsOf(const CallState& state) const {
 }
 
 const KnownLayouts& Compiled::layoutsOf(CallState& state) {
+  if (state.memo.lies_alike && state.layouts != nullptr && !has_key_scalars_) return *state.layouts;
   for (const Tensor& input : state.inputs) addToKey(input, state.key);
   for (size_t i = 0; i < state.scalars.size(); ++i) {
     if (key_scalars_[i] != nullptr) addToKey(*key_scalars_[i], state.scalars[i], state.key);
@@ -286,15 +288,27 @@ nb::object Compiled::tryExecuteWith(CallState& state, nb::handle inputs, nb::han
 // None where it cannot be: of the outputs, a list.
 nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle written) {
   state.begin();
-  if (!tryTake(inputs.ptr(), state)) return nb::none();
+  if (!tryTake(inputs.ptr(), state) || (!is_on_processor_ && !tryAdopt(state))) return nb::none();
   const KnownLayouts& layouts = layoutsOf(state);
-  const auto count = static_cast<Py_ssize_t>(given_outputs_);
-  const bool fits = written.is_valid() ? PyTuple_Size(written.ptr()) == count
+  const bool fits = written.is_valid() ? PyTuple_Size(written.ptr()) == static_cast<Py_ssize_t>(given_outputs_)
                                        : state.type != nullptr || (input_tensors_ > 0 && canMakeNumPyArrays());
   if (!layouts.are_own || !fits) return nb::none();
-  nb::object outputs = created(PyList_New(count));
+  nb::object outputs = tryTakeOutputs(state, layouts, written);
+  if (outputs.is_none() || state.memo.lies_alike) return outputs;
   bool lies_as_known = layouts.are_programs;
-  for (size_t i = 0; i < given_outputs_; ++i) {
+  for (size_t i = 0; i < given_outputs_ && lies_as_known; ++i)
+    lies_as_known = liesAs(state.outputs[i], layouts.outputs[i]);
+  if (!lies_as_known) prepareForOutputs(state);
+  return outputs;
+}
+
+// A list of `written`, or of new ones.
+nb::object Compiled::tryTakeOutputs(CallState& state, const KnownLayouts& layouts, nb::handle written) const {
+  nb::object outputs = created(PyList_New(static_cast<Py_ssize_t>(given_outputs_)));
+  size_t i = 0;
+  const auto describe = [&i] { return fmt::format("while taking output {}", i); };
+  const ErrorNote note(describe);
+  for (; i < given_outputs_; ++i) {
     const auto at = static_cast<Py_ssize_t>(i);
     ArrayView lain;
     nb::object array = written.is_valid() ? nb::borrow(PyTuple_GetItem(written.ptr(), at))
@@ -303,12 +317,8 @@ nb::object Compiled::tryBind(CallState& state, nb::handle inputs, nb::handle wri
     if (written.is_valid() && !view(array.ptr(), lain, type)) return nb::none();
     if (!is_on_processor_ && written.is_valid() && type != state.type) return nb::none();
     PyList_SetItem(outputs.ptr(), at, array.release().ptr());
-    const auto describe = [&] { return fmt::format("while taking output {}", i); };
-    const ErrorNote note(describe);
     state.put(lain, state.outputs[i]);
-    lies_as_known &= liesAs(state.outputs[i], layouts.outputs[i]);
   }
-  if (!lies_as_known) prepareForOutputs(state);
   return outputs;
 }
 
@@ -323,8 +333,9 @@ void Compiled::prepareForOutputs(const CallState& state) {
 void Compiled::runWith(CallState& state) {
   const OnOpenMp scope(state.type == nullptr ? nullptr : state.type->openMp());
   const Unlocked unlocked;
-  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
+  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars, &state.memo);
   if (is_on_processor_) device_->synchronize(state.stream());
+  state.noteDone();
 }
 
 std::vector<OutputLayout> Compiled::outputLayoutsFor(const std::vector<AbstractArray>& arrays,
@@ -363,8 +374,10 @@ void Compiled::run(std::span<const ArrayView> inputs, std::span<const ArrayView>
   for (size_t i = 0; i < inputs.size(); ++i) state.put(inputs[i], state.inputs.at(i));
   for (size_t i = 0; i < outputs.size(); ++i) state.put(outputs[i], state.outputs.at(i));
   if (!is_on_processor_) state.adopt(stream);
-  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars);
+  if (!state.memo.lies_alike) state.layouts = nullptr;
+  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars, &state.memo);
   if (is_on_processor_) device_->synchronize(state.stream());
+  state.noteDone();
   lease.giveBack();
 }
 

@@ -165,6 +165,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   std::vector<Argument> argumentsOf(const CallState& state) const;
   nanobind::object tryExecuteWith(CallState& state, nanobind::handle inputs, nanobind::handle written);
   nanobind::object tryBind(CallState& state, nanobind::handle inputs, nanobind::handle written);
+  nanobind::object tryTakeOutputs(CallState& state, const KnownLayouts& layouts, nanobind::handle written) const;
   void runWith(CallState& state);
   bool view(PyObject* given, ArrayView& view, const ArrayType*& type) const;
   bool tryTake(PyObject* inputs, CallState& state) const;
@@ -183,6 +184,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   CompiledSource source_;
   std::vector<Val*> inputs_;
   std::vector<const Scalar*> key_scalars_;  ///< by the number of the scalar input; null: plans do not depend on it
+  bool has_key_scalars_ = false;
   size_t input_tensors_ = 0;
   size_t given_outputs_ = 0;
 
