@@ -1,5 +1,5 @@
 """Tokamak: tensor programs, compiled to a few fast kernels."""
-from . import _main_interpreter  # noqa: F401 (before all others)
+from . import _supported_python  # noqa: F401 (before all others)
 from ._tokamak import (
     Array, BindError, DefinitionError, Error, OutOfMemoryError, ScheduleError, UnsupportedError)
 from . import _progress  # noqa: F401 (which tells of long compilations)

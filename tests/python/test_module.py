@@ -71,6 +71,22 @@ import tokamak
 """
 
 
+WITHOUT_LOCK = """
+import sys
+class Flags:
+    gil = 0
+    def __getattr__(self, name):
+        return getattr(flags, name)
+flags, sys.flags = sys.flags, Flags()
+import tokamak
+"""
+
+
+def test_python_without_its_lock_is_refused():
+    done = subprocess.run([sys.executable, "-B", "-c", WITHOUT_LOCK], capture_output=True, text=True)
+    assert "ImportError: tokamak needs the interpreter's lock: start Python without -X gil=0" in done.stderr
+
+
 def test_a_subinterpreter_is_refused():
     done = subprocess.run([sys.executable, "-B", "-c", IN_ANOTHER], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
