@@ -329,3 +329,39 @@ def test_sums_and_products_of_type_bool_are_any_and_all(dtype):
     some, every = defined(define).execute([x])
     np.testing.assert_array_equal(some, [False, True, True])
     np.testing.assert_array_equal(every, [False, False, True])
+
+
+def test_calls_that_lie_alike_and_otherwise_in_any_order():
+    with FusionDefinition() as fd:
+        x, y = fd.define_tensor([-1, -1]), fd.define_tensor([-1, -1])
+        fd.add_output(x * 2.0 + y)
+        fd.add_output(fd.ops.sum(x, [1]))
+    rng = np.random.default_rng(7)
+
+    def array(rows, columns, kind):
+        memory = rng.integers(0, 9, 4 * (rows + 1) * (columns + 1)).astype(np.float32)
+        if kind == "shifted":  # at another alignment
+            memory = memory[1:]
+        if kind == "steps":
+            return memory[:2 * rows * columns].reshape(rows, 2 * columns)[:, ::2]
+        dense = memory[:rows * columns]
+        made = dense.reshape(columns, rows).T if kind == "transposed" else dense.reshape(rows, columns)
+        made.flags.writeable = kind != "fixed"
+        return made
+
+    kept = {}
+    for _ in range(400):
+        rows, columns = (int(each) for each in rng.integers(1, 3, 2))
+        kinds = [str(each) for each in rng.choice(["dense", "shifted", "steps", "transposed", "fixed"], 2)]
+        given = [array(rows, columns, kind) for kind in kinds]
+        if rng.random() < 0.5:  # the same memory again
+            given = kept.setdefault((rows, columns, *kinds), given)
+        out = None
+        if rng.random() < 0.3:
+            out = [array(rows, columns, str(rng.choice(["dense", "shifted", "transposed"]))),
+                   np.empty(rows, np.float32)]
+        got = fd.execute(given, out=out)
+        for _ in range(int(rng.integers(0, 3))):
+            got = fd.execute(given, out=out)
+        np.testing.assert_array_equal(got[0], given[0] * 2 + given[1])
+        np.testing.assert_array_equal(got[1], given[0].sum(1))
