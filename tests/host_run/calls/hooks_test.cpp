@@ -239,7 +239,7 @@ TEST(CallersThreads, DoNotComeForALittleWork) {
     return threads->calls - before;
   };
   EXPECT_EQ(callsFor(16, 48), 0);
-  EXPECT_EQ(callsFor(256, 256), 1);
+  EXPECT_GE(callsFor(256, 256), 1);
 }
 
 }  // namespace
