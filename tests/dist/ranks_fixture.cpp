@@ -137,10 +137,12 @@ std::optional<CommunicationError> TestRank::failure() {
 
 std::vector<TransportCase> transportCases() {
   if (std::getenv("TOKAMAK_TEST_NCCL") != nullptr) return ncclTransportCases();
+  if (std::getenv("TOKAMAK_TEST_PEER") != nullptr) return peerTransportCases();
   std::vector<TransportCase> cases = mpiTransportCases();
   if (isUnderMpirun()) return cases;
   std::ranges::copy(localTransportCases(), std::back_inserter(cases));
   std::ranges::copy(ncclTransportCases(), std::back_inserter(cases));
+  std::ranges::copy(peerTransportCases(), std::back_inserter(cases));
   return cases;
 }
 

@@ -38,6 +38,9 @@ std::vector<TransportCase> localTransportCases();
 std::vector<TransportCase> mpiTransportCases();
 /// Over NCCL; of $TOKAMAK_TEST_NCCL, on GPUs alone: "threads" of this process, or "processes" that launchers start.
 std::vector<TransportCase> ncclTransportCases();
+/// Over peer copies; of $TOKAMAK_TEST_PEER, on GPUs alone, which $WORLD_SIZE ranks share: "threads" of this process, or
+/// "processes" that launchers start.
+std::vector<TransportCase> peerTransportCases();
 bool isUnderMpirun();
 
 /// A communication that was posted; waited for where its event is.

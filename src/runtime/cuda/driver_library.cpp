@@ -84,8 +84,16 @@ void resolveAll(void* handle, DriverLibrary& l) {
   get("cuMemHostAlloc", l.host_allocate);
   get("cuMemFreeHost", l.host_free);
   get("cuPointerGetAttribute", l.pointer_attribute);
+  get("cuMemGetAddressRange_v2", l.address_range);
   get("cuMemcpyAsync", l.copy_async);
   get("cuMemsetD8Async", l.fill_async);
+  get("cuDeviceCanAccessPeer", l.peer_possible);
+  get("cuCtxEnablePeerAccess", l.peer_enable);
+  get("cuIpcGetMemHandle", l.handle_get);
+  get("cuIpcOpenMemHandle_v2", l.handle_open);
+  get("cuIpcCloseMemHandle", l.handle_close);
+  get("cuCtxGetStreamPriorityRange", l.stream_priorities);
+  get("cuStreamCreateWithPriority", l.stream_create_with);
   get("cuStreamCreate", l.stream_create);
   get("cuStreamDestroy_v2", l.stream_destroy);
   get("cuStreamSynchronize", l.stream_synchronize);

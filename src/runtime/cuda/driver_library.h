@@ -33,9 +33,18 @@ struct DriverLibrary {
   driver::Result (*host_allocate)(void** address, size_t bytes, unsigned flags) = nullptr;
   driver::Result (*host_free)(void* address) = nullptr;
   driver::Result (*pointer_attribute)(void* value, int attribute, driver::Address address) = nullptr;
+  driver::Result (*address_range)(driver::Address* base, size_t* bytes, driver::Address address) = nullptr;
   driver::Result (*copy_async)(driver::Address to, driver::Address from, size_t bytes, driver::Stream) = nullptr;
   driver::Result (*fill_async)(driver::Address to, unsigned char byte, size_t bytes, driver::Stream) = nullptr;
 
+  driver::Result (*peer_possible)(int* is_possible, driver::Device device, driver::Device peer) = nullptr;
+  driver::Result (*peer_enable)(driver::Context peer, unsigned flags) = nullptr;
+  driver::Result (*handle_get)(driver::MemoryHandle* handle, driver::Address base) = nullptr;
+  driver::Result (*handle_open)(driver::Address* base, driver::MemoryHandle handle, unsigned flags) = nullptr;
+  driver::Result (*handle_close)(driver::Address base) = nullptr;
+
+  driver::Result (*stream_priorities)(int* least, int* greatest) = nullptr;
+  driver::Result (*stream_create_with)(driver::Stream* stream, unsigned flags, int priority) = nullptr;
   driver::Result (*stream_create)(driver::Stream* stream, unsigned flags) = nullptr;
   driver::Result (*stream_destroy)(driver::Stream stream) = nullptr;
   driver::Result (*stream_synchronize)(driver::Stream stream) = nullptr;

@@ -24,6 +24,13 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kInvalidValue = 1;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNotReady = 600;
+inline constexpr Result kPeerAccessAlreadyEnabled = 704;
+
+/// CUipcMemHandle: names an allocation to other processes of the machine.
+struct MemoryHandle {
+  char bytes[64] = {};
+};
+inline constexpr unsigned kEnablePeerAccessLazily = 1;  // CUipcMem_flags
 
 // CUdevice_attribute
 inline constexpr int kMaxThreadsPerBlock = 1;
@@ -55,6 +62,7 @@ inline constexpr int kFunctionAnyClusterSize = 14;
 // CUpointer_attribute
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kPointerDeviceAddress = 3;
+inline constexpr int kPointerBufferId = 7;
 inline constexpr int kPointerIsManaged = 8;
 inline constexpr int kPointerOrdinal = 9;
 

@@ -28,6 +28,7 @@ constexpr int kInvalidContext = 201;
 constexpr int kInvalidHandle = 400;
 constexpr int kNotFound = 500;
 constexpr int kNotReady = 600;
+constexpr int kPeerAccessAlreadyEnabled = 704;
 constexpr int kCaptureUnsupported = 900;
 constexpr int kCapturedEvent = 907;
 
@@ -43,9 +44,10 @@ const std::map<int, std::pair<const char*, const char*>> kErrors = {
     {500, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
     {600, {"CUDA_ERROR_NOT_READY", "device not ready"}},
     {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
+    {704, {"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"}},
 };
 
-constexpr int kMostDevices = 8;
+using fake::kMostDevices;
 fake::Context contexts[kMostDevices];
 std::mutex contexts_mutex;
 thread_local std::vector<fake::Context*> current;
@@ -90,6 +92,11 @@ struct LaunchConfig {
   uint32_t attribute_count;
 };
 
+struct MemoryHandle {
+  char bytes[64];
+};
+static_assert(sizeof(fake::Handle) <= sizeof(MemoryHandle));
+
 struct KernelNode {
   void* function;
   uint32_t grid[3];
@@ -115,6 +122,14 @@ fake::Launch launchOf(const LaunchConfig& config, const fake::Function& code, vo
     launch.arguments.emplace_back(bytes, bytes + code.argument_bytes[i]);
   }
   return launch;
+}
+
+// Flags are written where the context reaches: its own device's memory, pinned memory, what it has opened, and that of
+// devices whose access it has enabled.
+bool isReached(uint64_t address) {
+  const auto facts = fake::factsOf(address);
+  if (!facts || facts->type != fake::kDeviceType || facts->is_imported) return true;
+  return facts->device == current.back()->device || current.back()->peers[facts->device].load();
 }
 
 uint64_t loadFlag(uint64_t address) {
@@ -201,6 +216,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
   if (--contexts[device].users > 0) return 0;
   contexts[device].lost.store(0);
   contexts[device].default_stream = nullptr;
+  for (auto& peer : contexts[device].peers) peer.store(false);
   return 0;
 }
 
@@ -238,7 +254,7 @@ int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   TK_FAKE_CHECK("cuMemAlloc_v2");
   if (isForbiddenByCapture()) return kCaptureUnsupported;
   if (bytes == 0) return kInvalidValue;
-  *address = fake::allocateDevice(bytes, fake::settings().memory);
+  *address = fake::allocateDevice(bytes, fake::settings().memory, current.back()->device);
   return *address == 0 ? kOutOfMemory : 0;
 }
 
@@ -267,8 +283,65 @@ int cuPointerGetAttribute(void* value, int attribute, uint64_t address) {
   if (type == 0) return kInvalidValue;
   if (attribute == 2) *static_cast<unsigned*>(value) = type;
   if (attribute == 3) *static_cast<uint64_t*>(value) = address;
+  if (attribute == 7) *static_cast<uint64_t*>(value) = fake::factsOf(address)->number;
   if (attribute == 8) *static_cast<unsigned*>(value) = 0;
   if (attribute == 9) *static_cast<int*>(value) = 0;  // all memory is the first device's
+  return 0;
+}
+
+int cuMemGetAddressRange_v2(uint64_t* base, size_t* bytes, uint64_t address) {
+  TK_FAKE_CHECK("cuMemGetAddressRange_v2");
+  const auto facts = fake::factsOf(address);
+  if (!facts) return kInvalidValue;
+  *base = facts->base;
+  *bytes = facts->bytes;
+  return 0;
+}
+
+int cuDeviceCanAccessPeer(int* is_possible, int device, int peer) {
+  if (const int fault = fake::faultOf("cuDeviceCanAccessPeer"); fault != 0) return fault;
+  *is_possible = device != peer && fake::settings().has_peers ? 1 : 0;
+  return 0;
+}
+
+int cuCtxEnablePeerAccess(void* peer, unsigned) {
+  TK_FAKE_CHECK("cuCtxEnablePeerAccess");
+  if (!fake::settings().has_peers) return kInvalidDevice;
+  return current.back()->peers[as<fake::Context>(peer)->device].exchange(true) ? kPeerAccessAlreadyEnabled : 0;
+}
+
+int cuIpcGetMemHandle(MemoryHandle* handle, uint64_t base) {
+  TK_FAKE_CHECK("cuIpcGetMemHandle");
+  fake::Handle made;
+  if (!fake::exportMemory(base, made)) return kInvalidValue;
+  std::memcpy(handle->bytes, &made, sizeof(made));
+  return 0;
+}
+
+int cuIpcOpenMemHandle_v2(uint64_t* base, MemoryHandle handle, unsigned) {
+  TK_FAKE_CHECK("cuIpcOpenMemHandle_v2");
+  fake::Handle theirs;
+  std::memcpy(&theirs, handle.bytes, sizeof(theirs));
+  *base = fake::importMemory(theirs);
+  return *base == 0 ? kInvalidContext : 0;
+}
+
+int cuIpcCloseMemHandle(uint64_t base) {
+  TK_FAKE_CHECK("cuIpcCloseMemHandle");
+  return fake::closeImported(base) ? 0 : kInvalidValue;
+}
+
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  TK_FAKE_CHECK("cuCtxGetStreamPriorityRange");
+  *least = 0;
+  *greatest = -5;
+  return 0;
+}
+
+int cuStreamCreateWithPriority(void** stream, unsigned, int) {
+  TK_FAKE_CHECK("cuStreamCreateWithPriority");
+  *stream = new fake::Stream(*current.back());
+  ++live_objects;
   return 0;
 }
 
@@ -431,7 +504,7 @@ int cuGraphRetainUserObject(void* graph, void* object, unsigned, unsigned flags)
 
 int cuStreamWriteValue64_v2(void* stream, uint64_t address, uint64_t value, unsigned) {
   TK_FAKE_CHECK("cuStreamWriteValue64_v2");
-  if (!fake::isLegal(address, 8, false)) return kInvalidValue;
+  if (!fake::isLegal(address, 8, false) || !isReached(address)) return kInvalidValue;
   streamOf(stream)->push(
       [=] { std::atomic_ref(*std::bit_cast<uint64_t*>(address)).store(value, std::memory_order_release); });
   return 0;
@@ -439,7 +512,7 @@ int cuStreamWriteValue64_v2(void* stream, uint64_t address, uint64_t value, unsi
 
 int cuStreamWaitValue64_v2(void* stream, uint64_t address, uint64_t value, unsigned) {
   TK_FAKE_CHECK("cuStreamWaitValue64_v2");
-  if (!fake::isLegal(address, 8, false)) return kInvalidValue;
+  if (!fake::isLegal(address, 8, false) || !isReached(address)) return kInvalidValue;
   streamOf(stream)->push([=] {
     while (static_cast<int64_t>(loadFlag(address) - value) < 0)
       std::this_thread::sleep_for(std::chrono::microseconds(20));

@@ -97,6 +97,85 @@ int restoreAll(const Launch& launch) {
   });
 }
 
+// Sums and products of whole numbers wrap.
+template <class A>
+A sumOf(A x, A y) {
+  if constexpr (std::is_floating_point_v<A>) return x + y;
+  return static_cast<A>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
+}
+template <class A>
+A productOf(A x, A y) {
+  if constexpr (std::is_floating_point_v<A>) return x * y;
+  return static_cast<A>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+// NaN stays, and of two zeros the positive one is the larger.
+template <class A>
+A largerOf(A x, A y) {
+  if (x != x) return x;
+  if constexpr (std::is_floating_point_v<A>)
+    if (x == y) return std::signbit(x) ? y : x;
+  return x > y ? x : y;
+}
+template <class A>
+A smallerOf(A x, A y) {
+  if (x != x) return x;
+  if constexpr (std::is_floating_point_v<A>)
+    if (x == y) return std::signbit(x) ? x : y;
+  return x < y ? x : y;
+}
+
+template <class T>
+auto accumulated(T value) {
+  if constexpr (std::is_integral_v<T>)
+    return value;
+  else
+    return wide(value);
+}
+
+// (parts, own, out, count, members, own_member, stride): the kernels of src/dist/peer_copy/peer_reduction.cpp.
+template <class T, auto combine>
+int reduceAll(const Launch& launch) {
+  const auto* const parts = argument<const T*>(launch, 0);
+  const auto* const own = argument<const T*>(launch, 1);
+  auto* const out = argument<T*>(launch, 2);
+  const auto members = argument<int64_t>(launch, 4);
+  const auto own_member = argument<int64_t>(launch, 5);
+  const auto stride = argument<int64_t>(launch, 6);
+  for (int64_t i = 0; i < argument<int64_t>(launch, 3); ++i) {
+    const auto termOf = [&](int64_t member) {
+      return accumulated(member == own_member ? own[i] : parts[(member - (member > own_member ? 1 : 0)) * stride + i]);
+    };
+    auto total = termOf(0);
+    for (int64_t member = 1; member < members; ++member) total = combine(total, termOf(member));
+    if constexpr (std::is_integral_v<T>)
+      out[i] = total;
+    else
+      out[i] = narrow<T>(total);
+  }
+  return 0;
+}
+
+template <class T>
+Kernel combiningKernel(const std::string& name) {
+  using A = decltype(accumulated(T{}));
+  if (name.starts_with("reduce_sum")) return reduceAll<T, sumOf<A>>;
+  if (name.starts_with("reduce_prod")) return reduceAll<T, productOf<A>>;
+  if (name.starts_with("reduce_max")) return reduceAll<T, largerOf<A>>;
+  if (name.starts_with("reduce_min")) return reduceAll<T, smallerOf<A>>;
+  return nullptr;
+}
+
+Kernel combiningKernelOf(const std::string& name) {
+  if (name.ends_with("_bf16")) return combiningKernel<BFloat16>(name);
+  if (name.ends_with("_f16")) return combiningKernel<Half>(name);
+  if (name.ends_with("_f32")) return combiningKernel<float>(name);
+  if (name.ends_with("_f64")) return combiningKernel<double>(name);
+  if (name.ends_with("_i32")) return combiningKernel<int32_t>(name);
+  if (name.ends_with("_i64")) return combiningKernel<int64_t>(name);
+  if (name.ends_with("_bool")) return combiningKernel<uint8_t>(name);
+  return nullptr;
+}
+
 template <class T>
 Kernel reductionKernel(const std::string& name) {
   if (name.starts_with("order_max")) return orderAll<T, true>;
@@ -116,6 +195,7 @@ Kernel builtin(const std::string& name) {
   if (name == "store_arguments") return storeArguments;
   if (name == "illegal_address") return illegalAddress;
   if (name == "nothing") return nothing;
+  if (name.starts_with("reduce_")) return combiningKernelOf(name);
   if (name.ends_with("_f16")) return reductionKernel<Half>(name);
   if (name.ends_with("_bf16")) return reductionKernel<BFloat16>(name);
   if (name.ends_with("_f32")) return reductionKernel<float>(name);

@@ -51,6 +51,7 @@ void readSettings() {
     if (name == "cublas") present.cublas_version = std::stoi(value);
     if (name == "nccl") present.nccl_version = std::stoi(value);
     if (name == "ignores_launches") present.ignores_launches = value == "1";
+    if (name == "peers") present.has_peers = value != "0";
     if (name == "cupti_is_newer") present.cupti_is_newer = value == "1";
     if (name == "fail") faults.push_back(faultFrom(value));
   }

@@ -4,6 +4,7 @@
 //   cublas=130000                                      the version that the fake library says
 //   ignores_launches=1                                 launches do nothing: to see what they cost who asks for them
 //   nccl=23007                                         the version of NCCL that the fake library says
+//   peers=0                                            no device reaches another one's memory
 //   cupti_is_newer=1                                   CUPTI's version is not the header's
 //   fail=cuStreamCreate:2 fail=cuMemAlloc_v2:2:3       the function fails with that status, in its third call
 #pragma once
@@ -20,6 +21,7 @@ struct Settings {
   int lacks = -1;
   bool ignores_launches = false;
   bool cupti_is_newer = false;
+  bool has_peers = true;
   int cublas_version = 130000;
   int nccl_version = 23007;
   std::map<int, int> attributes = {};

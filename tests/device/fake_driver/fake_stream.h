@@ -1,6 +1,7 @@
 // The fake driver's contexts, streams (a thread each) and events.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -17,11 +18,14 @@ namespace fake {
 
 class Stream;
 
+inline constexpr int kMostDevices = 8;
+
 struct Context {
   int device = 0;
   int users = 0;
-  std::atomic<int> lost = 0;               ///< the error that every call has from now on
-  std::shared_ptr<Stream> default_stream;  ///< once it was used
+  std::atomic<int> lost = 0;                               ///< the error that every call has from now on
+  std::shared_ptr<Stream> default_stream;                  ///< once it was used
+  std::array<std::atomic<bool>, kMostDevices> peers = {};  ///< whose memory it reaches
 };
 
 /// A point in a stream's work.

@@ -1,0 +1,146 @@
+#include "dist/peer_copy/peer_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/require.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr size_t kMostHandles = 4096;  // that are remembered
+
+}  // namespace
+
+void PeerAddress::addTo(MessageWriter& message) const {
+  message.add(address).add(allocation).add(offset).add(std::as_bytes(std::span(handle.bytes)));
+}
+
+PeerAddress PeerAddress::readFrom(MessageReader& message) {
+  PeerAddress read = {.address = message.number(), .allocation = message.number(), .offset = message.number()};
+  const std::vector<std::byte> handle = message.bytes();
+  std::memcpy(read.handle.bytes, handle.data(), std::min(handle.size(), sizeof(read.handle.bytes)));
+  return read;
+}
+
+PeerMemory::PeerMemory(std::shared_ptr<DriverContext> context, std::vector<uint8_t> is_here)
+    : context_(std::move(context)), is_here_(std::move(is_here)) {
+  is_alone_ = std::ranges::all_of(is_here_, [](uint8_t here) { return here != 0; });
+}
+
+PeerMemory::~PeerMemory() {
+  context_->quietly([&](const DriverLibrary& driver) {
+    for (const auto& [key, mapping] : open_mappings_) driver.handle_close(mapping.base);
+  });
+}
+
+PeerAddress PeerMemory::share(const void* address) {
+  PeerAddress shared = {.address = std::bit_cast<int64_t>(address)};
+  if (address == nullptr || is_alone_) return shared;
+  const CurrentContext current(*context_);
+  const DriverLibrary& driver = context_->driver();
+  driver::Address base = 0;
+  size_t bytes = 0;
+  context_->check(driver.address_range(&base, &bytes, addressOf(address)), "{}: asking what memory lies at {}",
+                  context_->name(), address);
+  context_->check(driver.pointer_attribute(&shared.allocation, driver::kPointerBufferId, base),
+                  "{}: asking for the number of the memory at {}", context_->name(), address);
+  shared.offset = static_cast<int64_t>(addressOf(address) - base);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = handles_.find(shared.allocation); known != handles_.end()) {
+    shared.handle = known->second;
+    return shared;
+  }
+  const driver::Result status = driver.handle_get(&shared.handle, base);
+  TK_REQUIRE(
+      status == driver::kSuccess, Unsupported,
+      "{}: the memory at {} cannot be shared with other processes, which memory of cuMemAlloc and of arenas can: "
+      "the driver reports {}",
+      context_->name(), address, driver.describe(status));
+  if (handles_.size() == kMostHandles) handles_.clear();
+  handles_[shared.allocation] = shared.handle;
+  return shared;
+}
+
+void* PeerMemory::reach(int64_t rank, const PeerAddress& memory) {
+  if (memory.address == 0) return nullptr;
+  if (is_here_[static_cast<size_t>(rank)] != 0) return std::bit_cast<void*>(memory.address);
+  const std::lock_guard lock(mutex_);
+  Mapping& mapping = open_mappings_[{rank, memory.address - memory.offset}];
+  if (mapping.base == 0 || mapping.allocation != memory.allocation) {
+    const CurrentContext current(*context_);
+    const DriverLibrary& driver = context_->driver();
+    if (mapping.base != 0) driver.handle_close(std::exchange(mapping.base, 0));
+    const driver::Result status = driver.handle_open(&mapping.base, memory.handle, driver::kEnablePeerAccessLazily);
+    if (status != driver::kSuccess) open_mappings_.erase({rank, memory.address - memory.offset});
+    TK_REQUIRE(status == driver::kSuccess, Unsupported,
+               "{}: memory of rank {} cannot be reached: the driver reports {}", context_->name(), rank,
+               driver.describe(status));
+    mapping.allocation = memory.allocation;
+  }
+  return std::bit_cast<void*>(mapping.base + static_cast<driver::Address>(memory.offset));
+}
+
+int64_t PeerMemory::openCount() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(open_mappings_.size());
+}
+
+PeerFlags::PeerFlags(std::shared_ptr<DriverContext> context) : context_(std::move(context)) {
+  const CurrentContext current(*context_);
+  const DriverLibrary& driver = context_->driver();
+  int least = 0;
+  int greatest = 0;
+  context_->check(driver.stream_priorities(&least, &greatest), "{}: asking for priorities", context_->name());
+  context_->check(driver.stream_create_with(&stream_, driver::kStreamNonBlocking, greatest),
+                  "{}: making a stream for flags", context_->name());
+}
+
+PeerFlags::~PeerFlags() {
+  context_->quietly([&](const DriverLibrary& driver) {
+    if (stream_ != nullptr) driver.stream_destroy(stream_);
+    for (const driver::Address slab : slabs_) driver.memory_free(slab);
+  });
+}
+
+uint64_t* PeerFlags::take(int64_t words) {
+  TK_CHECK(words <= kSlabWords, "{} flags were asked for at once", words);
+  const std::lock_guard lock(mutex_);
+  if (used_ + words > kSlabWords) {
+    const CurrentContext current(*context_);
+    const DriverLibrary& driver = context_->driver();
+    constexpr size_t kBytes = kSlabWords * sizeof(uint64_t);
+    driver::Address slab = 0;
+    context_->check(context_->withRoom([&] { return driver.memory_allocate(&slab, kBytes); }), "{}: {} bytes for flags",
+                    context_->name(), kBytes);
+    slabs_.push_back(slab);
+    context_->check(driver.fill_async(slab, 0, kBytes, stream_), "{}: clearing flags", context_->name());
+    context_->check(driver.stream_synchronize(stream_), "{}: clearing flags", context_->name());
+    used_ = 0;
+  }
+  auto* const taken = std::bit_cast<uint64_t*>(slabs_.back()) + used_;
+  used_ += words;
+  return taken;
+}
+
+void PeerFlags::release(const std::vector<Value>& values) noexcept {
+  context_->quietly([&](const DriverLibrary& driver) {
+    for (const Value& one : values) driver.stream_write_value(stream_, one.address, one.value, driver::kWriteDefault);
+  });
+}
+
+uint64_t PeerFlags::read(driver::Address address) noexcept {
+  uint64_t value = 0;
+  context_->quietly([&](const DriverLibrary& driver) {
+    uint64_t read = 0;
+    if (driver.copy_async(addressOf(&read), address, sizeof(read), stream_) == driver::kSuccess &&
+        driver.stream_synchronize(stream_) == driver::kSuccess)
+      value = read;
+  });
+  return value;
+}
+
+}  // namespace tokamak
