@@ -6,10 +6,12 @@
 
 #include "compile/temporary_folder.h"
 #include "dist/peer_copy/peer_communicator.h"
+#include "dist/peer_copy/peer_reduction.h"
 #include "fake_nccl.h"
 #include "fake_peer.h"
 #include "jit/open_device.h"
 #include "ranks_fixture.h"
+#include "toolchain/nvrtc.h"
 
 namespace tokamak {
 
@@ -35,9 +37,18 @@ PeerCommunicators peerRanksAsThreads(const std::vector<std::shared_ptr<Device>>&
   return made;
 }
 
+// Compiled once for all jobs.
+const std::string& kernelsOfTest() {
+  static const std::string image = [] {
+    if (std::getenv("TOKAMAK_TEST_PEER_FAKE") != nullptr) return fakePeerKernels();
+    const std::string architecture = openCudaDevice(0)->properties().architecture;
+    return NvrtcCompiler({.architecture = architecture, .extra_flags = {}}).compile(peerReductionSource())->image;
+  }();
+  return image;
+}
+
 PeerOptions optionsOfTest(std::chrono::milliseconds timeout) {
-  const bool is_fake = std::getenv("TOKAMAK_TEST_PEER_FAKE") != nullptr;
-  return {.timeout = timeout, .reduction_kernels = is_fake ? fakePeerKernels() : ""};
+  return {.timeout = timeout, .reduction_kernels = kernelsOfTest()};
 }
 
 // $WORLD_SIZE threads share the GPUs.

@@ -44,14 +44,10 @@ class PeerWork::Watch {
       if (table.isConcerned(work_.run_) && Clock::now() >= graceEnd()) table.requireWhole();
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
-    if (!is_reached_) {
-      const driver::Result status = context_.driver().event_query(work_.ready_);
-      if (status == driver::kNotReady) return;
-      context_.check(status, "{}: work before {}", context_.name(), work_.name_);
-      is_reached_ = true;
-      since_ = Clock::now();
-      return;
-    }
+    const driver::Result status = context_.driver().event_query(work_.ready_);  // an error also of later work
+    if (status == driver::kNotReady) return;
+    context_.check(status, "{}: waiting in {}", context_.name(), work_.name_);
+    if (!std::exchange(is_reached_, true)) since_ = Clock::now();
     if (Clock::now() - since_ > table.timeout()) table.breakBecauseOfTime(work_.run_, findMissing());
   }
 
