@@ -1,6 +1,7 @@
 // What peer copies promise beyond the suite: what they reach, faults of the driver, GPUs that are late, deaths.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -132,6 +133,31 @@ TEST(PeerCopy, MemoryThatCannotBeOpenedIsNamedWithItsRank) {
   device->release(block, 64, MemoryKind::Device, *stream);
 }
 
+TEST(PeerCopy, SharedMemoryThatIsFreedIsFoundWithTheNextOne) {
+  const FakeSettings settings("devices=1");
+  const auto context = fakeContext();
+  PeerMemory memory(context, {1, 0});
+  const CurrentContext current(*context);
+  std::array<driver::Address, 3> blocks = {};
+  std::array<PeerAddress, 3> shared;
+  const auto share = [&](size_t i) {
+    context->driver().memory_allocate(&blocks[i], 512);
+    shared[i] = memory.share(std::bit_cast<void*>(blocks[i]));
+  };
+  share(0);
+  share(1);
+  EXPECT_EQ(memory.takeFreed(), std::vector<int64_t>());
+  context->driver().memory_free(blocks[0]);
+  share(2);  // in its place
+  EXPECT_EQ(blocks[2], blocks[0]);
+  EXPECT_NE(shared[2].allocation, shared[0].allocation);
+  EXPECT_EQ(memory.takeFreed(), std::vector<int64_t>{shared[0].allocation});
+  EXPECT_EQ(memory.takeFreed(), std::vector<int64_t>());
+  memory.close(1, shared[0].allocation);  // nothing is open
+  context->driver().memory_free(blocks[1]);
+  context->driver().memory_free(blocks[2]);
+}
+
 // What each rank is told where a function of the driver fails on one of them, and that all go on.
 void expectDriverFault(const std::string& fault) {
   SCOPED_TRACE(fault);
@@ -240,7 +266,6 @@ TEST(PeerCopy, AGpuThatIsLateIsNamedAndWhoWaitsIsReleased) {
       EXPECT_EQ(failure->fault(), CommunicationFault::TimedOut);
       EXPECT_EQ(failure->rank(), 1);
       EXPECT_EQ(failure->message(), text);
-      rank.communicator().exchange("seen", ranks, {});
     } else {
       for (int i = 0; i < 50; ++i) {  // exchanges end by the time-out, too
         std::this_thread::sleep_for(milliseconds(10));
@@ -342,6 +367,29 @@ TEST(PeerCopy, TheLastOperationsAreRemembered) {
   job.sockets().leave();
   job.leave();
   EXPECT_EQ(failureOf([&] { table->begin(run); }).message(), "rank 0 left the job");
+}
+
+// Under as_processes.py alone, on the driver without a GPU: each round has memory of its own.
+TEST(PeerProcesses, MemoryThatIsFreedIsClosedByOthers) {
+  if (std::getenv("TOKAMAK_TEST_PEER_FAKE") == nullptr) GTEST_SKIP() << "ranks are no processes on the fake driver";
+  TestJob job(peerTransportCases()[0].make(2, std::chrono::seconds(20)));
+  job.run([&](TestRank& rank) {
+    const auto team = rank.communicator().team(firstRanks(2));
+    std::vector<int64_t> counts;
+    for (int round = 0; round < 12; ++round) {
+      {
+        TestRank own(rank.communicator());
+        for (uint64_t seed = 0; seed < 3; ++seed)
+          own.start(*team, operationOf({.kind = Kind::Allgather, .count = 100000 + 100000 * round}, firstRanks(2)),
+                    seed);
+        own.check();
+      }
+      rank.device().trimMemory();
+      rank.communicator().exchange("round", firstRanks(2), {});
+      counts.push_back(liveDriverObjects());
+    }
+    EXPECT_LE(counts.back(), counts[4] + 3);
+  });
 }
 
 // Under as_processes.py alone: the last rank kills its process among operations, the others go on without it.

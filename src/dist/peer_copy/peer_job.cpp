@@ -154,6 +154,21 @@ void PeerJob::agree(std::span<const int64_t> ranks, const std::string& fault) {
   }
 }
 
+PeerAddress PeerJob::share(const void* address) {
+  const PeerAddress shared = memory_->share(address);
+  const std::vector<int64_t> freed = memory_->takeFreed();
+  if (freed.empty()) return shared;
+  MessageWriter message;
+  message.add(static_cast<int64_t>(PeerMessage::Freed)).add(std::span(freed));
+  for (int64_t rank = 0; rank < sockets_->size(); ++rank)
+    if (rank != sockets_->rank()) sockets_->tell(rank, message.bytes());
+  return shared;
+}
+
+void PeerJob::closeFreed(int64_t rank, MessageReader& message) {
+  for (const int64_t allocation : message.numbers()) memory_->close(rank, allocation);
+}
+
 std::shared_ptr<PeerTeamTable> PeerJob::table(std::span<const int64_t> ranks, int64_t epoch) {
   const std::lock_guard lock(mutex_);
   const auto isOver = [&](int64_t rank) {  // one that only begins to leave may have a work that waits for this one
@@ -206,6 +221,7 @@ void PeerJob::receive(int64_t rank, std::span<const std::byte> message) {
     lock.unlock();
     return noteLeft(rank, reader);
   }
+  if (kind == PeerMessage::Freed) return closeFreed(rank, reader);
   std::vector<int64_t> ranks = reader.numbers();
   const std::shared_ptr<PeerTeamTable> table = tableAt({std::move(ranks), reader.number()});
   if (kind == PeerMessage::Broken) noteGone(MessageReader(reader).breakage());

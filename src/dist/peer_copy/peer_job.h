@@ -47,6 +47,8 @@ class PeerJob final : public RankSockets::Listener {
   PeerFlags& flags() { return flags_; }
   PeerReductions& reductions() { return reductions_; }
 
+  /// As PeerMemory::share(); tells the others of what is gone.
+  PeerAddress share(const void* address);
   /// Of the team in this epoch. Errors: CommunicationError where one of the ranks will not come any more.
   std::shared_ptr<PeerTeamTable> table(std::span<const int64_t> ranks, int64_t epoch);
   /// The others learn how far this rank came, and read its memory no more.
@@ -66,6 +68,7 @@ class PeerJob final : public RankSockets::Listener {
 
   std::shared_ptr<PeerTeamTable> tableAt(const Key& key);
   std::vector<std::shared_ptr<PeerTeamTable>> tablesOf(int64_t rank);
+  void closeFreed(int64_t rank, MessageReader& message);
   void noteGone(const Breakage& breakage);
   void noteLeft(int64_t rank, MessageReader& message);
 

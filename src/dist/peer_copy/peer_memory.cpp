@@ -9,12 +9,6 @@
 
 namespace tokamak {
 
-namespace {
-
-constexpr size_t kMostHandles = 4096;  // that are remembered
-
-}  // namespace
-
 void PeerAddress::addTo(MessageWriter& message) const {
   message.add(address).add(allocation).add(offset).add(std::as_bytes(std::span(handle.bytes)));
 }
@@ -50,8 +44,8 @@ PeerAddress PeerMemory::share(const void* address) {
                   "{}: asking for the number of the memory at {}", context_->name(), address);
   shared.offset = static_cast<int64_t>(addressOf(address) - base);
   const std::lock_guard lock(mutex_);
-  if (const auto known = handles_.find(shared.allocation); known != handles_.end()) {
-    shared.handle = known->second;
+  if (const auto known = shared_.find(shared.allocation); known != shared_.end()) {
+    shared.handle = known->second.handle;
     return shared;
   }
   const driver::Result status = driver.handle_get(&shared.handle, base);
@@ -60,9 +54,37 @@ PeerAddress PeerMemory::share(const void* address) {
       "{}: the memory at {} cannot be shared with other processes, which memory of cuMemAlloc and of arenas can: "
       "the driver reports {}",
       context_->name(), address, driver.describe(status));
-  if (handles_.size() == kMostHandles) handles_.clear();
-  handles_[shared.allocation] = shared.handle;
+  findFreed();
+  shared_[shared.allocation] = {.base = base, .handle = shared.handle};
   return shared;
+}
+
+// Those whose address is nobody's now, or another one's.
+void PeerMemory::findFreed() {
+  std::erase_if(shared_, [&](const auto& entry) {
+    int64_t number = 0;
+    const driver::Result status =
+        context_->driver().pointer_attribute(&number, driver::kPointerBufferId, entry.second.base);
+    if (status == driver::kSuccess && number == entry.first) return false;
+    freed_.push_back(entry.first);
+    return true;
+  });
+}
+
+std::vector<int64_t> PeerMemory::takeFreed() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(freed_, {});
+}
+
+void PeerMemory::close(int64_t rank, int64_t allocation) {
+  const std::lock_guard lock(mutex_);
+  const auto isThis = [&](const auto& entry) {
+    return entry.first.first == rank && entry.second.allocation == allocation;
+  };
+  const auto found = std::ranges::find_if(open_mappings_, isThis);
+  if (found == open_mappings_.end()) return;
+  context_->quietly([&](const DriverLibrary& driver) { driver.handle_close(found->second.base); });
+  open_mappings_.erase(found);
 }
 
 void* PeerMemory::reach(int64_t rank, const PeerAddress& memory) {

@@ -25,9 +25,9 @@ struct PeerAddress {
 };
 
 /// Ranks of one process use each other's addresses. Memory of other processes is opened by a handle of the driver (CUDA
-/// IPC) when it is first reached, and stays open: that costs some 100 us. Memory that its owner frees meanwhile goes
-/// back to the GPU when all have closed it, which they do when another allocation is reached at its address, or when
-/// this is destroyed.
+/// IPC) when it is first reached, and stays open: that costs some 100 us. What its owner frees meanwhile goes back to the
+/// GPU when all have closed it: when another allocation is reached at its address, when the owner has said that it is
+/// gone (takeFreed()), or when this is destroyed.
 /// Thread safety: any threads may use it side by side.
 class PeerMemory {
  public:
@@ -43,20 +43,31 @@ class PeerMemory {
   PeerAddress share(const void* address);
   /// The address at which this rank's device reaches it. Errors: Unsupported, with the driver's words, where it cannot.
   void* reach(int64_t rank, const PeerAddress& memory);
+  /// Numbers of own allocations that were shared, and are found to be gone. Looked for when another one is shared first.
+  std::vector<int64_t> takeFreed();
+  /// The rank has freed this allocation, which nothing here reads any more.
+  void close(int64_t rank, int64_t allocation);
   /// How many allocations of other processes are open.
   int64_t openCount() const;
 
  private:
+  struct Shared {
+    driver::Address base = 0;
+    driver::MemoryHandle handle;
+  };
   struct Mapping {
     int64_t allocation = 0;
     driver::Address base = 0;
   };
 
+  void findFreed();
+
   const std::shared_ptr<DriverContext> context_;
   const std::vector<uint8_t> is_here_;
   bool is_alone_ = true;  // all ranks are in this process
   mutable std::mutex mutex_;
-  std::map<int64_t, driver::MemoryHandle> handles_;               // of own allocations
+  std::map<int64_t, Shared> shared_;                              // own allocations, by number
+  std::vector<int64_t> freed_;                                    // of these
   std::map<std::pair<int64_t, int64_t>, Mapping> open_mappings_;  // by rank and base in its process
 };
 

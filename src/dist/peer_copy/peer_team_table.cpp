@@ -161,6 +161,7 @@ void PeerTeamTable::begin(PeerRun& run) {
     remembered_[remembered_count_++ % kRemembered] = {item.channel, item.number, item.arrival};
   }
   runs_.push_back(&run);
+  breakIfLeft(run);  // before anything is written to its flags, which may be gone
 }
 
 PeerChannel::Visit& PeerTeamTable::visitAt(PeerChannel& channel, int64_t number, size_t member) {
@@ -186,7 +187,6 @@ void PeerTeamTable::arrive(PeerRun& run) {
     tellMembers(channel.members, message);
   }
   for (const PeerRun::Item& item : run.items) compare(*item.channel, item.number);
-  breakIfLeft(run);
 }
 
 void PeerTeamTable::tellFlag(const PeerRun::Item& item, PeerFlag flag, std::span<const size_t> members) {
@@ -334,7 +334,8 @@ void PeerTeamTable::receive(PeerMessage kind, int64_t rank, MessageReader& messa
     case PeerMessage::Told: receiveTold(rank, message); break;
     case PeerMessage::Broken: breakLocked(message.breakage()); break;
     case PeerMessage::Out: is_out_[positionIn(rank)] = 1; break;
-    case PeerMessage::Left: break;
+    case PeerMessage::Left:
+    case PeerMessage::Freed: break;  // the job's
   }
   changed_.notify_all();
 }

@@ -77,13 +77,14 @@ struct PeerRun {
   std::vector<Item> items = {};
 };
 
-/// What the messages between tables are.
+/// What the messages between tables are, and between jobs.
 enum class PeerMessage : uint8_t {
   Arrived,  ///< a rank has come to an operation
   Told,     ///< its GPU was told to write a flag
   Broken,   ///< the team is
   Out,      ///< no work of the rank runs: it reads no memory of others any more
   Left,     ///< the rank leaves the job: how many operations of each channel it came to
+  Freed,    ///< numbers of allocations that are gone
 };
 
 /// Thread safety: any threads may use it side by side.
@@ -102,7 +103,9 @@ class PeerTeamTable {
   PeerChannel& collectives();
   PeerChannel& transfers(int64_t from, int64_t to);
 
-  /// Gives the work's operations their numbers. Errors: CommunicationError of a team that is broken.
+  /// Gives the work's operations their numbers; one that a rank has left before breaks the team. From now on no rank of
+  /// this team is gone, but by death, until the work is over or the team is broken.
+  /// Errors: CommunicationError of a team that is broken.
   void begin(PeerRun& run);
   /// The others learn that this rank has come, and where its memory is: from now on they may read it, behind the flag.
   /// What does not fit those who are there breaks the team.

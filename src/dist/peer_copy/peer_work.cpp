@@ -361,11 +361,11 @@ void PeerWork::runAll(DriverContext& context, driver::Stream stream, std::span<v
   for (size_t i = 0; i < plans_.size(); ++i) {
     PeerRun::Item& item = run_.items[i];
     const bool is_reduced = item.arrival->request.kind == CommunicationKind::Allreduce;
-    if (!item.readers.empty() && plans_[i].operands.counts.input > 0)
-      item.input = job_->memory().share(addresses[2 * i]);
-    if (is_reduced && plans_[i].operands.counts.output > 0) item.output = job_->memory().share(addresses[2 * i + 1]);
+    if (!item.readers.empty() && plans_[i].operands.counts.input > 0) item.input = job_->share(addresses[2 * i]);
+    if (is_reduced && plans_[i].operands.counts.output > 0) item.output = job_->share(addresses[2 * i + 1]);
   }
   table_->begin(run_);
+  table_->requireWhole();
   const DriverLibrary& driver = context.driver();
   context.check(driver.event_record(ready_, stream), "{}: {}: recording an event", context.name(), name_);
   Watch watch(*this, context);
