@@ -384,7 +384,7 @@ TEST(PeerProcesses, MemoryThatIsFreedIsClosedByOthers) {
                     seed);
         own.check();
       }
-      rank.device().trimMemory();
+      static_cast<CudaDevice&>(rank.device()).trimMemory();
       rank.communicator().exchange("round", firstRanks(2), {});
       counts.push_back(liveDriverObjects());
     }

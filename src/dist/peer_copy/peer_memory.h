@@ -25,9 +25,9 @@ struct PeerAddress {
 };
 
 /// Ranks of one process use each other's addresses. Memory of other processes is opened by a handle of the driver (CUDA
-/// IPC) when it is first reached, and stays open: that costs some 100 us. What its owner frees meanwhile goes back to the
-/// GPU when all have closed it: when another allocation is reached at its address, when the owner has said that it is
-/// gone (takeFreed()), or when this is destroyed.
+/// IPC) when it is first reached, and stays open: that costs some 100 us. What its owner frees goes back to the GPU when
+/// all have closed it: when another allocation is reached at its address, when the owner has said that it is gone
+/// (takeFreed()), or when this is destroyed.
 /// Thread safety: any threads may use it side by side.
 class PeerMemory {
  public:
@@ -39,11 +39,11 @@ class PeerMemory {
   ~PeerMemory();
 
   /// Of memory of this rank's device; null: none. Errors: Unsupported for memory that has no handle, as that of
-  /// cuMemCreate, where ranks are in several processes.
+  /// cuMemCreate, where ranks are in several processes; Device.
   PeerAddress share(const void* address);
   /// The address at which this rank's device reaches it. Errors: Unsupported, with the driver's words, where it cannot.
   void* reach(int64_t rank, const PeerAddress& memory);
-  /// Numbers of own allocations that were shared, and are found to be gone. Looked for when another one is shared first.
+  /// Numbers of own allocations that were shared, and are found to be gone. Looked for when a new one is shared.
   std::vector<int64_t> takeFreed();
   /// The rank has freed this allocation, which nothing here reads any more.
   void close(int64_t rank, int64_t allocation);
