@@ -25,8 +25,8 @@ struct PeerAddress {
 };
 
 /// Ranks of one process use each other's addresses. Memory of other processes is opened by a handle of the driver (CUDA
-/// IPC) when it is first reached, and stays open: that costs some 100 us. What its owner frees goes back to the GPU when
-/// all have closed it: when another allocation is reached at its address, when the owner has said that it is gone
+/// IPC) when it is first reached, and stays open: that costs some 100 us. What its owner frees goes back to the GPU
+/// when all have closed it: when another allocation is reached at its address, when the owner has said that it is gone
 /// (takeFreed()), or when this is destroyed.
 /// Thread safety: any threads may use it side by side.
 class PeerMemory {
