@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
+#include <span>
+#include <thread>
 #include <utility>
 
 #include "base/require.h"
@@ -119,11 +122,19 @@ PeerFlags::PeerFlags(std::shared_ptr<DriverContext> context) : context_(std::mov
   context_->check(driver.stream_priorities(&least, &greatest), "{}: asking for priorities", context_->name());
   context_->check(driver.stream_create_with(&stream_, driver::kStreamNonBlocking, greatest),
                   "{}: making a stream for flags", context_->name());
+  context_->check(driver.event_create(&is_read_, driver::kEventDisableTiming), "{}: making an event for flags",
+                  context_->name());
+  void* seen = nullptr;
+  context_->check(driver.host_allocate(&seen, sizeof(uint64_t), driver::kHostPortable),
+                  "{}: pinned memory to read flags", context_->name());
+  seen_ = static_cast<uint64_t*>(seen);
 }
 
 PeerFlags::~PeerFlags() {
   context_->quietly([&](const DriverLibrary& driver) {
-    if (stream_ != nullptr) driver.stream_destroy(stream_);
+    driver.stream_destroy(stream_);
+    driver.event_destroy(is_read_);
+    driver.host_free(seen_);
     for (const driver::Address slab : slabs_) driver.memory_free(slab);
   });
 }
@@ -154,13 +165,18 @@ void PeerFlags::release(const std::vector<Value>& values) noexcept {
   });
 }
 
-uint64_t PeerFlags::read(driver::Address address) noexcept {
-  uint64_t value = 0;
+std::optional<uint64_t> PeerFlags::read(driver::Address address) noexcept {
+  using Clock = std::chrono::steady_clock;
+  const std::lock_guard lock(mutex_);
+  std::optional<uint64_t> value;
   context_->quietly([&](const DriverLibrary& driver) {
-    uint64_t read = 0;
-    if (driver.copy_async(addressOf(&read), address, sizeof(read), stream_) == driver::kSuccess &&
-        driver.stream_synchronize(stream_) == driver::kSuccess)
-      value = read;
+    if (driver.event_query(is_read_) != driver::kSuccess) return;  // one that did not end in time
+    if (driver.copy_async(addressOf(seen_), address, sizeof(*seen_), stream_) != driver::kSuccess) return;
+    if (driver.event_record(is_read_, stream_) != driver::kSuccess) return;
+    const auto until = Clock::now() + std::chrono::milliseconds(100);
+    while (driver.event_query(is_read_) == driver::kNotReady && Clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (driver.event_query(is_read_) == driver::kSuccess) value = *seen_;
   });
   return value;
 }

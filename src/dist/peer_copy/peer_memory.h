@@ -5,7 +5,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "dist/sockets/message.h"
@@ -92,13 +93,15 @@ class PeerFlags {
     uint64_t value = 0;
   };
   void release(const std::vector<Value>& values) noexcept;
-  /// What stands there now; 0 where it cannot be read.
-  uint64_t read(driver::Address address) noexcept;
+  /// What stands there now; nothing where that is not found out within 100 ms.
+  std::optional<uint64_t> read(driver::Address address) noexcept;
 
  private:
   const std::shared_ptr<DriverContext> context_;
   std::mutex mutex_;
   driver::Stream stream_ = nullptr;
+  driver::Event is_read_ = nullptr;
+  uint64_t* seen_ = nullptr;  // pinned, so that no copy waits on the host
   std::vector<driver::Address> slabs_;
   int64_t used_ = kSlabWords;  // words of the last slab
 };

@@ -68,8 +68,11 @@ class PeerWork::Watch {
   }
 
   std::optional<PeerTeamTable::Missing> findMissing() const {
-    for (const Awaited& awaited : work_.awaited_)
-      if (work_.job_->flags().read(awaited.flag) < awaited.value) return awaited.what;
+    for (const Awaited& awaited : work_.awaited_) {
+      const std::optional<uint64_t> seen = work_.job_->flags().read(awaited.flag);
+      if (!seen) return {};
+      if (*seen < awaited.value) return awaited.what;
+    }
     return {};
   }
 
