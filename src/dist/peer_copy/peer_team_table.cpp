@@ -197,7 +197,7 @@ void PeerTeamTable::tellFlag(const PeerRun::Item& item, PeerFlag flag, std::span
 }
 
 // The first two that differ.
-void PeerTeamTable::compare(const PeerChannel& channel, int64_t number) {
+void PeerTeamTable::compare(PeerChannel& channel, int64_t number) {
   const auto& visits = channel.visits.at(number);
   for (size_t high = 1; high < visits.size(); ++high) {
     for (size_t low = 0; low < high; ++low) {
@@ -207,7 +207,9 @@ void PeerTeamTable::compare(const PeerChannel& channel, int64_t number) {
       const OperationPlace place = {.team = ranks_, .epoch = epoch_, .number = number};
       std::string text = mismatchText(place, {a.request, channel.members[low], a.group_size, a.group_position},
                                       {b.request, channel.members[high], b.group_size, b.group_position});
-      if (!text.empty()) return breakLocked({CommunicationFault::Mismatch, channel.members[low], std::move(text)});
+      if (text.empty()) continue;
+      channel.mismatched = number;
+      return breakLocked({CommunicationFault::Mismatch, channel.members[low], std::move(text)});
     }
   }
 }
@@ -255,6 +257,12 @@ bool PeerTeamTable::haveArrived(const PeerRun& run, std::chrono::microseconds lo
       return std::ranges::all_of(item.channel->visits.at(item.number), hasCome);
     });
   });
+}
+
+void PeerTeamTable::requireAgreement(const PeerRun& run) const {
+  const std::lock_guard lock(mutex_);
+  const auto isMismatched = [](const PeerRun::Item& item) { return item.channel->mismatched == item.number; };
+  if (std::ranges::any_of(run.items, isMismatched)) requireWhole();
 }
 
 bool PeerTeamTable::areTold(const PeerRun& run, PeerFlag flag, std::chrono::microseconds longest) {

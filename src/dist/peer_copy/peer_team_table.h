@@ -53,6 +53,7 @@ struct PeerChannel {
 
   std::vector<int64_t> members = {};                  ///< ranks; of sends: sender and receiver
   int64_t next = 0;                                   ///< number of this rank's next operation
+  int64_t mismatched = -1;                            ///< number of an operation by which members do not mean the same
   uint64_t* flags = nullptr;                          ///< this rank's: per member, those that it writes
   std::vector<PeerAddress> flags_of;                  ///< per member, once it has come to an operation
   std::map<int64_t, std::vector<Visit>> visits = {};  ///< by operation, per member
@@ -115,6 +116,8 @@ class PeerTeamTable {
 
   /// Whether all members of all operations have come; waits a moment for it.
   bool haveArrived(const PeerRun& run, std::chrono::microseconds longest);
+  /// Of operations that all have come to. Errors: CommunicationError where they do not mean the same.
+  void requireAgreement(const PeerRun& run) const;
   /// Whether the GPUs were told to write all flags that this work waits for; waits a moment for it.
   bool areTold(const PeerRun& run, PeerFlag flag, std::chrono::microseconds longest);
   /// Of an operation that all have come to.
@@ -176,7 +179,7 @@ class PeerTeamTable {
   void breakLocked(Breakage breakage);
   void breakIfLeft(const PeerRun& run);
   std::optional<int64_t> findLeft(const PeerRun::Item& item) const;
-  void compare(const PeerChannel& channel, int64_t number);
+  void compare(PeerChannel& channel, int64_t number);
   void receiveArrived(int64_t rank, MessageReader& message);
   void receiveTold(int64_t rank, MessageReader& message);
   void tellOutIfQuiet();

@@ -376,6 +376,7 @@ void PeerWork::runAll(DriverContext& context, driver::Stream stream, std::span<v
   issue.announceReady();
   table_->arrive(run_);
   while (!table_->haveArrived(run_, kLongestNap)) watch.pulse();
+  table_->requireAgreement(run_);
   watch.noteAllArrived();
   issue.completeReady();
   const auto waitUntilTold = [&](PeerFlag flag) {
