@@ -59,12 +59,13 @@ PeerCommunicators onSharedGpus(int64_t ranks, std::chrono::milliseconds timeout)
   return peerRanksAsThreads(devices, optionsOfTest(timeout));
 }
 
-// This process is one of $WORLD_SIZE.
+// This process is one of $WORLD_SIZE. Jobs of other sizes meet elsewhere: who is none of theirs may be ahead.
 PeerCommunicators onOwnOrSharedGpu(int64_t ranks, std::chrono::milliseconds timeout) {
   TcpBootstrapOptions job = tcpBootstrapFromEnvironment();
   PeerCommunicators made;
   if (job.size < ranks || job.rank >= ranks) return made;
   job.size = ranks;
+  job.port += 16 + ranks;
   const auto bootstrap = tcpBootstrap(job);
   made.push_back(peerCommunicator(*bootstrap, openCudaDevice(job.rank % countCudaDevices()), optionsOfTest(timeout)));
   return made;
