@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "device/work.h"
 #include "dist/communication_request.h"
+#include "dist/operation_log.h"
 
 namespace tokamak {
 
@@ -95,6 +96,8 @@ class Communicator {
   /// do the same after it are in the same epoch. Every member has to call it; may wait for the others to do so.
   /// Errors: Usage as exchange(); CommunicationError when a member is gone, or (where it waits) does not come in time.
   virtual std::shared_ptr<TeamCommunicator> team(std::span<const int64_t> ranks) = 0;
+  /// The last operations of all teams of this rank. Null: nobody runs them.
+  virtual std::shared_ptr<const OperationLog> operations() const { return nullptr; }
 };
 
 /// As exchange(), alive() and team() ask. `needs_own`: this rank has to be one of them. Errors: Usage.

@@ -36,7 +36,7 @@ class LocalTeam final : public TeamCommunicator {
     TK_REQUIRE(!group.empty(), Usage, "team ({}): an empty group was given; it has nothing to communicate",
                joined(ranks(), " "));
     for (const CommunicationRequest& request : group) requireLegal(request, ranks(), rank_);
-    table_->requireWhole();
+    requireWhole();
     return std::make_shared<LocalWork>(job_, table_, rank_, group);
   }
 
@@ -47,7 +47,9 @@ class LocalTeam final : public TeamCommunicator {
     table_->breakUp({CommunicationFault::Failed, rank_,
                      fmt::format("rank {} left team ({}): {}", rank_, joined(ranks(), " "), textOf(error))});
   }
-  void requireWhole() const override { table_->requireWhole(); }
+  void requireWhole() const override {
+    job_->logOf(rank_)->withErrorsNoted([&] { table_->requireWhole(); });
+  }
 
   void drain() { streams_.drain(); }
 
@@ -78,7 +80,7 @@ class LocalCommunicator final : public Communicator {
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override {
     requireRanks({.ranks = ranks, .own = rank_, .job_size = size()}, fmt::format("exchange \"{}\"", tag));
-    return job_->exchange(rank_, tag, ranks, bytes);
+    return job_->logOf(rank_)->withErrorsNoted([&] { return job_->exchange(rank_, tag, ranks, bytes); });
   }
 
   std::vector<int64_t> alive(std::span<const int64_t> ranks) const override {
@@ -93,10 +95,13 @@ class LocalCommunicator final : public Communicator {
     const auto last = teams_.find(key);
     if (last != teams_.end() && !last->second->table()->isBroken()) return last->second;
     const int64_t epoch = last == teams_.end() ? 0 : last->second->epoch() + 1;
-    auto team = std::make_shared<LocalTeam>(job_, job_->table(ranks, epoch), rank_, device_);
+    auto table = job_->logOf(rank_)->withErrorsNoted([&] { return job_->table(rank_, ranks, epoch); });
+    auto team = std::make_shared<LocalTeam>(job_, std::move(table), rank_, device_);
     teams_.insert_or_assign(std::move(key), team);
     return team;
   }
+
+  std::shared_ptr<const OperationLog> operations() const override { return job_->logOf(rank_); }
 
  private:
   const std::shared_ptr<LocalJob> job_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dist/communicator.h"
@@ -14,6 +15,7 @@ namespace tokamak {
 struct LocalOptions {
   std::chrono::milliseconds timeout{600'000};  ///< of each wait for other ranks; positive
   LocalFaults faults = {};
+  std::string operations = {};  ///< where a rank writes its last operations after an error: OperationLog's file
 };
 
 /// The communicators of a job with a rank on each of these devices, in their order. Ranks may have a device of their

@@ -8,7 +8,10 @@
 
 namespace tokamak {
 
-LocalJob::LocalJob(int64_t size, const LocalOptions& options) : options_(options), ranks_(static_cast<size_t>(size)) {}
+LocalJob::LocalJob(int64_t size, const LocalOptions& options) : options_(options), ranks_(static_cast<size_t>(size)) {
+  for (int64_t rank = 0; rank < size; ++rank)
+    ranks_[static_cast<size_t>(rank)].log = std::make_shared<OperationLog>(rank, size, options_.operations);
+}
 
 const Breakage* LocalJob::whyGone(std::span<const int64_t> ranks) const {
   for (const int64_t rank : ranks) {
@@ -79,20 +82,36 @@ std::vector<int64_t> LocalJob::alive(std::span<const int64_t> ranks) const {
   return alive;
 }
 
-std::shared_ptr<TeamTable> LocalJob::table(std::span<const int64_t> ranks, int64_t epoch) {
+// Epochs behind which all members are that can still come. Works and teams hold theirs.
+void LocalJob::letGoOfOld(std::span<const int64_t> ranks, Epochs& epochs) {
+  const auto isBehind = [&](int64_t rank) {
+    return ranks_[static_cast<size_t>(rank)].is_silent ||
+           epochs.reached[static_cast<size_t>(positionOf(ranks, rank))] > epochs.first;
+  };
+  while (epochs.tables.size() > 1 && std::ranges::all_of(ranks, isBehind)) {
+    epochs.tables.pop_front();
+    ++epochs.first;
+  }
+}
+
+std::shared_ptr<TeamTable> LocalJob::table(int64_t rank, std::span<const int64_t> ranks, int64_t epoch) {
   const std::lock_guard lock(mutex_);
   if (const Breakage* silent = whySilent(ranks)) raiseOf(*silent);
   const std::vector<int64_t> key(ranks.begin(), ranks.end());
-  auto& tables = tables_[key];
-  if (static_cast<size_t>(epoch) == tables.size())
-    tables.push_back(std::make_shared<TeamTable>(key, epoch, options_.timeout));
-  return tables[static_cast<size_t>(epoch)];
+  Epochs& epochs = teams_[key];
+  epochs.reached.resize(ranks.size(), -1);
+  epochs.reached[static_cast<size_t>(positionOf(ranks, rank))] = epoch;
+  if (epoch == epochs.first + std::ssize(epochs.tables))
+    epochs.tables.push_back(std::make_shared<TeamTable>(key, epoch, options_.timeout));
+  const std::shared_ptr<TeamTable> table = epochs.tables[static_cast<size_t>(epoch - epochs.first)];
+  letGoOfOld(ranks, epochs);
+  return table;
 }
 
 std::vector<std::shared_ptr<TeamTable>> LocalJob::tablesOf(int64_t rank) const {
   std::vector<std::shared_ptr<TeamTable>> tables;
-  for (const auto& [ranks, epochs] : tables_)
-    if (positionOf(ranks, rank) >= 0) tables.insert(tables.end(), epochs.begin(), epochs.end());
+  for (const auto& [ranks, epochs] : teams_)
+    if (positionOf(ranks, rank) >= 0) tables.insert(tables.end(), epochs.tables.begin(), epochs.tables.end());
   return tables;
 }
 

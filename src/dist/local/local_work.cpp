@@ -90,6 +90,7 @@ LocalWork::LocalWork(std::shared_ptr<LocalJob> job, std::shared_ptr<TeamTable> t
   terms_.resize(ranks.size());
   name_ = describe(items_[0].request);
   if (size > 1) name_ += fmt::format(" and {} more", size - 1);
+  runs_ = job_->logOf(rank_)->runsOf(group, ranks, table_->epoch());
 }
 
 int64_t LocalWork::hostBytes() const {
@@ -110,6 +111,7 @@ void LocalWork::breakBecauseOf(const std::exception_ptr& error, int64_t number) 
 
 void LocalWork::skip(const std::exception_ptr& cause) const noexcept {
   breakBecauseOf(cause, table_->nextNumber(*items_[0].channel, items_[0].member));
+  job_->logOf(rank_)->fail(runs_, cause);
 }
 
 // The team is broken before the visits end, which then wait for readers.
@@ -118,11 +120,14 @@ void LocalWork::run(void* const* addresses, BlockPool& pool) const {
   try {
     running.emplace(*this);
     runAll(addresses, pool);
+    job_->logOf(rank_)->end(runs_);
   } catch (const CommunicationError&) {
+    job_->logOf(rank_)->fail(runs_, std::current_exception());
     throw;  // the team's, or that of a death, which broke it
   } catch (...) {
     const Item& first = items_[0];
     breakBecauseOf(std::current_exception(), running ? number_ : table_->nextNumber(*first.channel, first.member));
+    job_->logOf(rank_)->fail(runs_, std::current_exception());
     throw;
   }
 }
@@ -130,6 +135,7 @@ void LocalWork::run(void* const* addresses, BlockPool& pool) const {
 // All of a group have arrived before anything is waited for, so that none waits for another one of its group.
 void LocalWork::runAll(void* const* addresses, BlockPool& pool) const {
   number_ = table_->nextNumber(*items_[0].channel, items_[0].member);
+  job_->logOf(rank_)->start(runs_, number_);
   table_->requireWhole();
   OperationFaults faults(job_->faults(), rank_, table_->keyOf(*items_[0].channel, number_), job_->operationsOf(rank_));
   pass(faults, OperationPoint::BeforeArrival);

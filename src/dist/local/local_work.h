@@ -14,6 +14,7 @@
 #include "dist/communication_request.h"
 #include "dist/local/local_job.h"
 #include "dist/local/team_table.h"
+#include "dist/operation_log.h"
 #include "dist/part_moves.h"
 #include "runtime/cpu/cpu_work.h"
 
@@ -31,6 +32,7 @@ class LocalWork final : public CpuWork {
   int64_t hostBytes() const override;
   void run(void* const* addresses, BlockPool& pool) const override;
   void skip(const std::exception_ptr& cause) const noexcept override;
+  void notePosted() const noexcept override { job_->logOf(rank_)->post(runs_); }
 
  private:
   struct Item {
@@ -64,6 +66,7 @@ class LocalWork final : public CpuWork {
   mutable std::vector<Visit> visits_;       // one per item, of the run under way
   mutable std::vector<const void*> terms_;  // of a reduction, one per rank of the team
   mutable int64_t number_ = 0;              // of the first one of the group
+  mutable OperationRuns runs_;
   mutable std::atomic<bool> is_running_ = false;
 };
 

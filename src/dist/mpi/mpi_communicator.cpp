@@ -39,7 +39,7 @@ class MpiTeam final : public TeamCommunicator {
     TK_REQUIRE(!group.empty(), Usage, "team ({}): an empty group was given; it has nothing to communicate",
                joined(ranks(), " "));
     for (const CommunicationRequest& request : group) requireLegal(request, ranks(), rank());
-    table_->requireWhole();
+    requireWhole();
     return std::make_shared<MpiWork>(job_, table_, group);
   }
 
@@ -51,7 +51,9 @@ class MpiTeam final : public TeamCommunicator {
     table_->breakUp({CommunicationFault::Failed, rank(),
                      fmt::format("rank {} left team ({}): {}", rank(), joined(ranks(), " "), textOf(error))});
   }
-  void requireWhole() const override { table_->requireWhole(); }
+  void requireWhole() const override {
+    job_->log()->withErrorsNoted([&] { table_->requireWhole(); });
+  }
   bool isBroken() const { return table_->isBroken(); }
 
   void drain() { streams_.drain(); }
@@ -97,7 +99,7 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override {
     requireRanks({.ranks = ranks, .own = rank(), .job_size = size()}, fmt::format("exchange \"{}\"", tag));
-    return job_->exchange(tag, ranks, bytes);
+    return job_->log()->withErrorsNoted([&] { return job_->exchange(tag, ranks, bytes); });
   }
 
   std::vector<int64_t> alive(std::span<const int64_t> ranks) const override {
@@ -112,10 +114,13 @@ class MpiCommunicator final : public Communicator {
     const auto last = teams_.find(key);
     if (last != teams_.end() && !last->second->isBroken()) return last->second;
     const int64_t epoch = last == teams_.end() ? 0 : last->second->epoch() + 1;
-    auto team = std::make_shared<MpiTeam>(job_, job_->table(ranks, epoch), device_);
+    auto table = job_->log()->withErrorsNoted([&] { return job_->table(ranks, epoch); });
+    auto team = std::make_shared<MpiTeam>(job_, std::move(table), device_);
     teams_.insert_or_assign(std::move(key), team);
     return team;
   }
+
+  std::shared_ptr<const OperationLog> operations() const override { return job_->log(); }
 
  private:
   // All are here, have one version, and know whose end to watch for.
@@ -157,7 +162,7 @@ std::unique_ptr<Communicator> mpiCommunicator(std::shared_ptr<MpiWorld> world, c
   TK_REQUIRE(device->properties().ordinal < 0, Unsupported,
              "MPI communicator: {} has memory of its own; it is for devices whose memory is the host's",
              device->properties().name);
-  return std::make_unique<MpiCommunicator>(std::make_shared<MpiJob>(std::move(world), ranks, options.timeout), device);
+  return std::make_unique<MpiCommunicator>(std::make_shared<MpiJob>(std::move(world), ranks, options), device);
 }
 
 std::unique_ptr<Communicator> mpiCommunicator(const std::shared_ptr<Device>& device, const MpiOptions& options) {

@@ -16,6 +16,7 @@ class MpiWorld;
 struct MpiOptions {
   std::chrono::milliseconds timeout{600'000};  ///< of each wait for other ranks; positive
   std::optional<int64_t> ranks = {};           ///< the first ones of the processes; none: all
+  std::string operations = {};                 ///< where a rank writes its last operations: OperationLog's file
 };
 
 /// The communicator of this process's rank, which is its rank in MPI_COMM_WORLD. All of its ranks call it, as often; it

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "dist/mpi/mpi_communicator.h"
 
 namespace tokamak {
 
@@ -14,9 +15,10 @@ constexpr size_t kBytesPerMessage = size_t{1} << 26U;
 
 }  // namespace
 
-MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, std::chrono::milliseconds timeout)
+MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, const MpiOptions& options)
     : world_(std::move(world)),
-      timeout_(timeout),
+      log_(std::make_shared<OperationLog>(world_->rank(), ranks, options.operations)),
+      timeout_(options.timeout),
       gone_(static_cast<size_t>(ranks)),
       is_silent_(static_cast<size_t>(ranks)) {
   const std::lock_guard lock(world_->mutex());
@@ -53,6 +55,7 @@ void MpiJob::give(const ExchangesKey& key, int64_t number, std::span<const std::
 }
 
 void MpiJob::endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage) {
+  world_->noteLate(breakage.rank);
   exchange.breakage = std::move(breakage);
   for (const int64_t rank : key.second) {
     if (rank == this->rank()) continue;
@@ -87,8 +90,8 @@ std::vector<std::vector<std::byte>> MpiJob::exchange(std::string_view tag, std::
     const int64_t late = ranks[static_cast<size_t>(findMissing() - here.given.begin())];
     endExchange(key, number, here,
                 {CommunicationFault::TimedOut, late,
-                 fmt::format("exchange \"{}\" of ranks ({}): rank {} did not come within {} ms", tag,
-                             joined(ranks, " "), late, timeout_.count())});
+                 fmt::format("exchange \"{}\" of ranks ({}): rank {} did not come within {} ms{}", tag,
+                             joined(ranks, " "), late, timeout_.count(), world_->stateText(late))});
   }
   const Exchange over = std::move(here);
   all.open.erase(number);
@@ -110,12 +113,25 @@ std::shared_ptr<MpiTeamTable> MpiJob::table(std::span<const int64_t> ranks, int6
   const std::lock_guard lock(world_->mutex());
   for (const int64_t rank : ranks)
     if (is_silent_[static_cast<size_t>(rank)] != 0) raiseOf(*gone_[static_cast<size_t>(rank)]);
-  return tableAt({ranks.begin(), ranks.end()}, epoch);
+  const std::vector<int64_t> key(ranks.begin(), ranks.end());
+  letGoOfOld(key, epoch);
+  return tableAt(key, epoch);
 }
 
-std::shared_ptr<MpiTeamTable>& MpiJob::tableAt(const std::vector<int64_t>& ranks, int64_t epoch) {
+// What works or teams still hold is let go of at the next breakage.
+void MpiJob::letGoOfOld(const std::vector<int64_t>& ranks, int64_t epoch) {
+  reached_[ranks] = epoch;
+  std::erase_if(tables_, [&](const auto& entry) {
+    return entry.first.first == ranks && entry.first.second < epoch && entry.second.use_count() == 1;
+  });
+}
+
+std::shared_ptr<MpiTeamTable> MpiJob::tableAt(const std::vector<int64_t>& ranks, int64_t epoch) {
+  const auto found = tables_.find({ranks, epoch});
+  if (found != tables_.end()) return found->second;
+  const auto reached = reached_.find(ranks);
+  if (reached != reached_.end() && epoch < reached->second) return nullptr;
   std::shared_ptr<MpiTeamTable>& table = tables_[{ranks, epoch}];
-  if (table != nullptr) return table;
   table = std::make_shared<MpiTeamTable>(*world_, key_, ranks, epoch, timeout_);
   for (const int64_t rank : ranks)
     if (is_silent_[static_cast<size_t>(rank)] != 0) table->noteLeft(rank);
@@ -137,12 +153,15 @@ void MpiJob::tellAll(MpiMessageKind kind) {
 }
 
 void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
+  if (message.kind() != MpiMessageKind::Broken && message.kind() != MpiMessageKind::ExchangeBroken)
+    world_->noteCame(rank);
   switch (message.kind()) {
     case MpiMessageKind::Arrival: return receiveArrivals(rank, message);
     case MpiMessageKind::Broken: {
       const std::vector<int64_t> ranks = message.numbers();
       const int64_t epoch = message.number();
-      return tableAt(ranks, epoch)->noteOut(rank, message.breakage());
+      if (const auto table = tableAt(ranks, epoch)) table->noteOut(rank, message.breakage());
+      return;
     }
     case MpiMessageKind::Exchange:
     case MpiMessageKind::ExchangeBroken: return receiveExchange(rank, message);
@@ -153,7 +172,9 @@ void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
 
 void MpiJob::receiveArrivals(int64_t rank, MpiMessageReader& message) {
   const std::vector<int64_t> ranks = message.numbers();
-  MpiTeamTable& table = *tableAt(ranks, message.number());
+  const std::shared_ptr<MpiTeamTable> known = tableAt(ranks, message.number());
+  if (known == nullptr) return;
+  MpiTeamTable& table = *known;
   const int64_t count = message.number();
   for (int64_t i = 0; i < count; ++i) {
     const int64_t from = message.number();
@@ -178,6 +199,7 @@ void MpiJob::receiveExchange(int64_t rank, MpiMessageReader& message) {
   Exchange& exchange = exchangeAt(all, number, key.second.size());
   if (message.kind() == MpiMessageKind::ExchangeBroken) {
     if (!exchange.breakage) exchange.breakage = message.breakage();
+    if (exchange.breakage->fault == CommunicationFault::TimedOut) world_->noteLate(exchange.breakage->rank);
     return;
   }
   const bool is_last = message.number() != 0;

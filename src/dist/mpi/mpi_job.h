@@ -16,20 +16,24 @@
 #include "dist/communication_error.h"
 #include "dist/mpi/mpi_team_table.h"
 #include "dist/mpi/mpi_world.h"
+#include "dist/operation_log.h"
 
 namespace tokamak {
+
+struct MpiOptions;
 
 /// Its ranks are the first ones of the world, by the same numbers.
 /// Thread safety: any threads may use it side by side; none of them holds the world's mutex.
 class MpiJob final : public MpiWorld::Listener {
  public:
-  MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, std::chrono::milliseconds timeout);
+  MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, const MpiOptions& options);
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;
   ~MpiJob();
 
   MpiWorld& world() const { return *world_; }
   const MpiJobKey& key() const { return key_; }
+  const std::shared_ptr<OperationLog>& log() const { return log_; }
   int64_t rank() const { return world_->rank(); }
   int64_t size() const { return static_cast<int64_t>(gone_.size()); }
 
@@ -59,7 +63,9 @@ class MpiJob final : public MpiWorld::Listener {
   static Exchange& exchangeAt(Exchanges& of, int64_t number, size_t ranks);
   void give(const ExchangesKey& key, int64_t number, std::span<const std::byte> bytes);
   void endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage);
-  std::shared_ptr<MpiTeamTable>& tableAt(const std::vector<int64_t>& ranks, int64_t epoch);
+  /// Null: of an epoch that this rank has left behind, and no work of it.
+  std::shared_ptr<MpiTeamTable> tableAt(const std::vector<int64_t>& ranks, int64_t epoch);
+  void letGoOfOld(const std::vector<int64_t>& ranks, int64_t epoch);
   const Breakage* whyGone(std::span<const int64_t> ranks) const;
   void receiveArrivals(int64_t rank, MpiMessageReader& message);
   void receiveExchange(int64_t rank, MpiMessageReader& message);
@@ -67,11 +73,13 @@ class MpiJob final : public MpiWorld::Listener {
   void noteLeft(int64_t rank);
 
   const std::shared_ptr<MpiWorld> world_;
+  const std::shared_ptr<OperationLog> log_;
   const std::chrono::milliseconds timeout_;
   std::vector<std::optional<Breakage>> gone_;  // per rank: why it is
   std::vector<uint8_t> is_silent_;             // per rank: its works are over
   std::map<ExchangesKey, Exchanges> exchanges_;
   std::map<std::pair<std::vector<int64_t>, int64_t>, std::shared_ptr<MpiTeamTable>> tables_;
+  std::map<std::vector<int64_t>, int64_t> reached_;  // the epoch that this rank is in
   MpiJobKey key_;
 };
 

@@ -105,18 +105,20 @@ void MpiTeamTable::breakBecauseOfTime(const MpiChannel& channel, int64_t number)
   const auto missing = std::ranges::find_if(meeting.arrivals, [](const auto& arrival) { return !arrival; });
   const int64_t rank = channel.members[static_cast<size_t>(missing - meeting.arrivals.begin())];
   breakUp({CommunicationFault::TimedOut, rank,
-           lateText(rank, operationName(channel, meeting.kind, number), timeout_.count(), lastOf(rank))});
+           lateText(rank, operationName(channel, meeting.kind, number), timeout_.count(), lastOf(rank)) +
+               world_.stateText(rank)});
 }
 
 void MpiTeamTable::breakAtEndBecauseOfTime(const MpiChannel& channel, int64_t number, int64_t rank) {
   const MpiMeeting& meeting = channel.meetings.at(number);
   breakUp({CommunicationFault::TimedOut, rank,
-           lateEndText(rank, operationName(channel, meeting.kind, number), timeout_.count())});
+           lateEndText(rank, operationName(channel, meeting.kind, number), timeout_.count()) + world_.stateText(rank)});
 }
 
 void MpiTeamTable::breakUp(Breakage breakage) {
   if (breakage_) return;
   breakage_ = std::move(breakage);
+  if (breakage_->fault == CommunicationFault::TimedOut) world_.noteLate(breakage_->rank);
   is_broken_.store(true, std::memory_order_release);
   for (const int64_t rank : ranks_) {
     if (rank == world_.rank()) continue;

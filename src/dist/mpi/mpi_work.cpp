@@ -72,6 +72,7 @@ MpiWork::MpiWork(std::shared_ptr<MpiJob> job, std::shared_ptr<MpiTeamTable> tabl
   }
   name_ = describe(items_[0].request);
   if (size > 1) name_ += fmt::format(" and {} more", size - 1);
+  runs_ = job_->log()->runsOf(group, ranks, table_->epoch());
 }
 
 int64_t MpiWork::hostBytes() const {
@@ -102,6 +103,7 @@ void MpiWork::skip(const std::exception_ptr& cause) const noexcept {
   } catch (const std::exception& error) {
     say("{}: the others cannot be told that this rank leaves: {}", name_, error.what());
   }
+  job_->log()->fail(runs_, cause);
 }
 
 void MpiWork::run(void* const* addresses, BlockPool& pool) const {
@@ -110,8 +112,10 @@ void MpiWork::run(void* const* addresses, BlockPool& pool) const {
     running.emplace(*this);
     for (Visit& visit : visits_) visit.number = -1;
     runAll(addresses, pool);
+    job_->log()->end(runs_);
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
+    job_->log()->fail(runs_, error);
     Lock lock(world_.mutex());
     const int64_t first = running ? visits_[0].number : -1;
     breakBecauseOf(error, first < 0 ? items_[0].channel->next : first);  // nothing where it is broken
@@ -123,6 +127,7 @@ void MpiWork::run(void* const* addresses, BlockPool& pool) const {
 // All of a group have arrived before anything is waited for, so that none waits for another one of its group.
 void MpiWork::runAll(void* const* addresses, BlockPool& pool) const {
   Lock lock(world_.mutex());
+  job_->log()->start(runs_, items_[0].channel->next);
   table_->requireWhole();
   for (size_t i = 0; i < items_.size(); ++i)
     requireOperands(items_[i].request, items_[i].operands, table_->ranks(), job_->rank(), addresses[2 * i],

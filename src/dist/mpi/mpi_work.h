@@ -17,6 +17,7 @@
 #include "dist/mpi/mpi_job.h"
 #include "dist/mpi/mpi_team_table.h"
 #include "dist/mpi/mpi_transfers.h"
+#include "dist/operation_log.h"
 #include "dist/part_moves.h"
 #include "runtime/cpu/cpu_work.h"
 
@@ -34,6 +35,7 @@ class MpiWork final : public CpuWork {
   int64_t hostBytes() const override;
   void run(void* const* addresses, BlockPool& pool) const override;
   void skip(const std::exception_ptr& cause) const noexcept override;
+  void notePosted() const noexcept override { job_->log()->post(runs_); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -95,6 +97,7 @@ class MpiWork final : public CpuWork {
   std::string name_;
   std::vector<Item> items_;
   mutable std::vector<Visit> visits_;  // one per item
+  mutable OperationRuns runs_;
   mutable std::atomic<bool> is_running_ = false;
 };
 

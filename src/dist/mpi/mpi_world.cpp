@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -57,7 +58,7 @@ MpiWorld::MpiWorld(const MpiFunctions& functions) : functions_(functions) {
 
 MpiWorld::~MpiWorld() {
   finish();
-  for (const auto& [rank, file] : watched_) close(file);
+  for (const auto& [rank, process] : watched_) close(process.end);
 }
 
 void MpiWorld::finish() {
@@ -75,7 +76,7 @@ void MpiWorld::finish() {
     if (!outgoing_.empty()) std::this_thread::sleep_for(kLongestNap);
   }
   is_over_ = true;
-  if (dead_.empty() && outgoing_.empty() && !has_open_requests_) functions_.finish(functions_.context);
+  if (dead_.empty() && late_.empty() && outgoing_.empty() && !has_open_requests_) functions_.finish(functions_.context);
 }
 
 void MpiWorld::require(int32_t error, const char* operation) const {
@@ -104,21 +105,32 @@ void MpiWorld::watch(int64_t rank, int64_t pid) {
 #ifdef SYS_pidfd_open
   // Where the system has no such files, mpirun alone knows of deaths.
   if (const long file = syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0); file >= 0)
-    watched_[rank] = static_cast<int>(file);
+    watched_[rank] = {.pid = pid, .end = static_cast<int>(file)};
 #endif
+}
+
+// "4711 (name) T ...", where the name may have brackets of its own.
+std::string MpiWorld::stateText(int64_t rank) const {
+  const auto found = watched_.find(rank);
+  if (found == watched_.end()) return {};
+  std::string line;
+  std::getline(std::ifstream(fmt::format("/proc/{}/stat", found->second.pid)), line);
+  const size_t name_end = line.rfind(')');
+  const char state = name_end + 2 < line.size() ? line[name_end + 2] : '?';
+  return state == 'T' || state == 't' ? fmt::format("; its process {} is stopped", found->second.pid) : "";
 }
 
 void MpiWorld::lookForDeaths() {
   if (Clock::now() < looked_for_deaths_ + kDeathPause) return;
   looked_for_deaths_ = Clock::now();
   for (auto it = watched_.begin(); it != watched_.end();) {
-    pollfd end = {.fd = it->second, .events = POLLIN, .revents = 0};
+    pollfd end = {.fd = it->second.end, .events = POLLIN, .revents = 0};
     if (::poll(&end, 1, 0) <= 0) {
       ++it;
       continue;
     }
     const int64_t rank = it->first;
-    close(it->second);
+    close(it->second.end);
     it = watched_.erase(it);
     takeMessages();  // what it said before
     dead_.insert(rank);

@@ -56,7 +56,8 @@ class MpiWorld {
   int64_t size() const { return facts_.size; }
   std::string name() const { return facts_.name; }
   std::mutex& mutex() { return mutex_; }
-  /// Ends MPI, unless processes are dead or requests are open, for which it would wait. Nothing is used behind it.
+  /// Ends MPI, unless processes are dead or late, or requests are open, for which it would wait. Nothing is used behind
+  /// it.
   void finish();
 
   /// (locked) The next communicator over so many ranks.
@@ -67,6 +68,13 @@ class MpiWorld {
   /// (locked) The process `pid` of this machine is that rank. Its end is noticed.
   void watch(int64_t rank, int64_t pid);
   bool isDead(int64_t rank) const { return dead_.contains(rank); }
+  /// (locked) The rank did not come in time, or came to something after all. MPI's own end would wait for who is late.
+  void noteLate(int64_t rank) {
+    if (rank != facts_.rank) late_.insert(rank);
+  }
+  void noteCame(int64_t rank) { late_.erase(rank); }
+  /// (locked) "; its process 4711 is stopped", as by SIGSTOP or a debugger, where it is known to be; else nothing.
+  std::string stateText(int64_t rank) const;
 
   /// (locked) Messages of one rank to another arrive in order, behind data that were sent before.
   /// Errors: Device, as all below.
@@ -130,8 +138,13 @@ class MpiWorld {
   std::map<MpiJobKey, std::vector<std::pair<int64_t, std::vector<std::byte>>>> early_;
   std::map<int64_t, std::deque<Incoming>> incoming_;  // by rank
   std::deque<Outgoing> outgoing_;
-  std::map<int64_t, int> watched_;  // rank -> what can be read at its process's end
+  struct Watched {
+    int64_t pid = 0;
+    int end = -1;  // can be read at the process's end
+  };
+  std::map<int64_t, Watched> watched_;  // by rank
   std::set<int64_t> dead_;
+  std::set<int64_t> late_;
   int64_t next_tag_ = 1;
   bool has_open_requests_ = false;
   bool is_finished_ = false;  // nothing is told any more

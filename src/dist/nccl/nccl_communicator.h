@@ -14,6 +14,7 @@ struct NcclOptions {
   std::string library;                         ///< NCCL's file; empty: found as NcclLibrary::load() says
   std::chrono::milliseconds timeout{600'000};  ///< of each wait for other ranks; positive
   std::string reduction_kernels;               ///< compiled (staged_reduction.h); empty: they are compiled when needed
+  std::string operations = {};                 ///< where a rank writes its last operations: OperationLog's file
 };
 
 /// This rank of a job, on a GPU that no other rank has. The bootstrap is used in this call alone: all ranks make it.

@@ -16,6 +16,7 @@
 #include "dist/nccl/nccl_library.h"
 #include "dist/nccl/nccl_team_table.h"
 #include "dist/nccl/staged_reduction.h"
+#include "dist/operation_log.h"
 #include "dist/sockets/rank_sockets.h"
 #include "runtime/cuda/cuda_device.h"
 
@@ -34,6 +35,7 @@ class NcclJob final : public RankSockets::Listener {
   const std::shared_ptr<Device>& device() const { return device_; }
   const std::shared_ptr<DriverContext>& context() const { return context_; }
   ReductionKernels& kernels() { return kernels_; }
+  const std::shared_ptr<OperationLog>& log() const { return log_; }
 
   /// Of the team in this epoch. Errors: CommunicationError where one of the ranks will not come any more.
   std::shared_ptr<NcclTeamTable> table(std::span<const int64_t> ranks, int64_t epoch);
@@ -45,7 +47,9 @@ class NcclJob final : public RankSockets::Listener {
 
  private:
   using Key = std::pair<std::vector<int64_t>, int64_t>;
+  /// Null: of an epoch that this rank has left behind, and no work of it.
   std::shared_ptr<NcclTeamTable> tableAt(const Key& key);
+  std::vector<std::shared_ptr<NcclTeamTable>> takeOld(const Key& key);
   std::vector<std::shared_ptr<NcclTeamTable>> tablesOf(int64_t rank);
   void noteGone(const Breakage& breakage);
   void noteLeft(int64_t rank, MessageReader& message);
@@ -54,11 +58,13 @@ class NcclJob final : public RankSockets::Listener {
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<DriverContext> context_;
   const std::chrono::milliseconds timeout_;
+  const std::shared_ptr<OperationLog> log_;
   ReductionKernels kernels_;
   std::mutex mutex_;
   std::condition_variable made_;
   std::map<Key, std::shared_ptr<NcclTeamTable>> tables_;
-  std::vector<uint8_t> has_left_;         // per rank: it said so
+  std::map<std::vector<int64_t>, int64_t> reached_;  // the epoch that this rank is in
+  std::vector<uint8_t> has_left_;                    // per rank: it said so
   std::vector<uint8_t> is_over_;          // per rank: it comes to nothing any more, as it or another one said
   std::unique_ptr<RankSockets> sockets_;  // its thread calls this: gone first, ready last
 };

@@ -365,17 +365,4 @@ void NcclTeamTable::close() {
     if (channel.connection != nullptr) channel.connection->tearDown();
 }
 
-std::vector<std::string> NcclTeamTable::lastOperations() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> lines;
-  const size_t first = remembered_count_ > kRemembered ? remembered_count_ - kRemembered : 0;
-  for (size_t i = first; i < remembered_count_; ++i) {
-    const Remembered& one = remembered_[i % kRemembered];
-    const CommunicationRequest& request = one.arrival->request;
-    lines.push_back(
-        fmt::format("{}: {}", operationName(placeOf(*one.channel, one.number), request.kind), describe(request)));
-  }
-  return lines;
-}
-
 }  // namespace tokamak

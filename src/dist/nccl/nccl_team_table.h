@@ -122,11 +122,8 @@ class NcclTeamTable {
   /// The rank leaves the job: whoever still uses the team gets an error. Ends its communicators.
   void close();
 
-  /// The last operations that this rank began, the newest last: "Allreduce of 4 f32 (sum)" with their numbers.
-  std::vector<std::string> lastOperations() const;
-
  private:
-  static constexpr size_t kRemembered = 1024;
+  static constexpr size_t kRemembered = 1024;  // operations that late ranks may be told of
   struct Remembered {
     const NcclChannel* channel = nullptr;
     int64_t number = -1;

@@ -103,6 +103,7 @@ NcclWork::NcclWork(std::shared_ptr<NcclJob> job, std::shared_ptr<NcclTeamTable> 
   const auto isOfNccl = [](const NcclCall& call) { return call.function != NcclCall::Function::Copy; };
   needs_connection_ = std::ranges::any_of(calls_, isOfNccl);
   if (staged_bytes_ > 0) staged_ = std::make_unique<StreamMemory>(job_->context(), staged_bytes_);
+  runs_ = job_->log()->runsOf(group, ranks, table_->epoch());
   name_ = describe(group[0]);
   if (!is_alone) name_ += fmt::format(" and {} more", group.size() - 1);
   DriverContext& context = *job_->context();
@@ -177,7 +178,10 @@ void NcclWork::breakBecauseOf(const std::exception_ptr& error) const noexcept {
                    fmt::format("rank {} cannot take part in {}: {}", table_->rank(), name, textOf(error))});
 }
 
-void NcclWork::skip(const std::exception_ptr& cause) const noexcept { breakBecauseOf(cause); }
+void NcclWork::skip(const std::exception_ptr& cause) const noexcept {
+  breakBecauseOf(cause);
+  job_->log()->fail(runs_, cause);
+}
 
 void NcclWork::run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
   TK_REQUIRE(!is_running_.exchange(true), Usage,
@@ -186,14 +190,17 @@ void NcclWork::run(DriverContext& context, driver::Stream stream, std::span<void
   try {
     runAll(context, stream, addresses);
   } catch (const CommunicationError&) {  // the team's
+    job_->log()->fail(runs_, std::current_exception());
     abandon(context, stream);
     throw;
   } catch (...) {
     breakBecauseOf(std::current_exception());
+    job_->log()->fail(runs_, std::current_exception());
     abandon(context, stream);
     throw;
   }
   table_->end(run_);
+  job_->log()->end(runs_);
   is_running_.store(false);
 }
 
@@ -218,6 +225,7 @@ void NcclWork::runAll(DriverContext& context, driver::Stream stream, std::span<v
     requireOperands(run_.items[i].arrival->request, operands_[i], table_->ranks(), table_->rank(), addresses[2 * i],
                     addresses[2 * i + 1]);
   table_->begin(run_);
+  job_->log()->start(runs_, run_.items[0].number);
   std::ranges::copy(addresses, buffers_.begin());
   if (staged_ != nullptr) buffers_.back() = staged_->on(stream, name_);
   const DriverLibrary& driver = context.driver();

@@ -36,6 +36,7 @@ class NcclWork final : public CudaHostWork {
   void makeReadyOn(DriverContext& context, driver::Stream stream) const override;
   void run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
   void skip(const std::exception_ptr& cause) const noexcept override;
+  void notePosted() const noexcept override { job_->log()->post(runs_); }
 
  private:
   struct Kernel {
@@ -67,6 +68,7 @@ class NcclWork final : public CudaHostWork {
   mutable driver::Event ready_ = nullptr;  // what stands before the work
   mutable driver::Event over_ = nullptr;
   mutable NcclRun run_;
+  mutable OperationRuns runs_;  // as the log has them
   mutable std::vector<void*> buffers_;
   mutable std::atomic<bool> is_running_ = false;
 };

@@ -251,7 +251,10 @@ void CpuDevice::fill(Stream& stream, void* to, uint8_t byte, int64_t bytes) {
 }
 
 void CpuDevice::launch(Stream& stream, const Work& work, std::span<void* const> addresses) {
-  ownQueue(stream, "launch").issueLaunch(static_cast<const CpuWork&>(work), addresses);
+  StreamQueue& queue = ownQueue(stream, "launch");
+  const auto& cpu_work = static_cast<const CpuWork&>(work);
+  cpu_work.notePosted();
+  queue.issueLaunch(cpu_work, addresses);
 }
 
 void CpuDevice::callback(Stream& stream, std::function<void()> function) {

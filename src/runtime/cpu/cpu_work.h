@@ -18,6 +18,8 @@ class CpuWork : public Work {
   /// Called in the place of run() where the stream skips work because of this failure: for works that others wait for
   /// who do not wait for the stream, as the ranks that a communication meets.
   virtual void skip(const std::exception_ptr& /*cause*/) const noexcept {}
+  /// Called by the thread that launches the work, before the stream knows of it: for works that keep a log.
+  virtual void notePosted() const noexcept {}
 };
 
 }  // namespace tokamak

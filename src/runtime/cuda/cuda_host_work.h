@@ -19,6 +19,8 @@ class CudaHostWork : public CudaWork {
   virtual void run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const = 0;
   /// Called in the place of run() where the stream skips work because of this failure.
   virtual void skip(const std::exception_ptr& cause) const noexcept = 0;
+  /// Called by the thread that launches the work, before the stream knows of it: for works that keep a log.
+  virtual void notePosted() const noexcept {}
 
   /// Errors: Unsupported, for a stream that is captured.
   void makeReadyOn(DriverContext& context, driver::Stream stream) const override;

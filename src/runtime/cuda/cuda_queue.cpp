@@ -299,6 +299,7 @@ void CudaQueue::fill(void* to, uint8_t byte, int64_t bytes) {
 }
 
 void CudaQueue::launchOnThread(const CudaHostWork& work, std::span<void* const> addresses) {
+  work.notePosted();
   const Lock lock(mutex_);
   const auto run = [this, &work, copies = std::vector<void*>(addresses.begin(), addresses.end())](const Command& at) {
     const CurrentContext current(context_);
