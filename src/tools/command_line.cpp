@@ -94,6 +94,11 @@ void addRun(CLI::App& app, RunOptions& options) {
             "what ranks are: threads (--ranks), or the processes that mpirun has started");
   addChoosingMachine(*run, options.machine);
   run->add_flag("--unproved", options.unproved, "let ranks run a program that is not proved, as check does, before");
+  addNumber(*run, "--timeout", options.timeout, "seconds, of each wait of a rank for others")->capture_default_str();
+  run->add_option("--operations", options.operations,
+                  "where each rank writes its last operations after an error, with its number behind the name "
+                  "[$TOKAMAK_OPERATIONS]")
+      ->type_name("FILE");
   addNumber(*run, "--threads", options.threads, "number of threads [the processors this process may use]");
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();

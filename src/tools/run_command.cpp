@@ -300,7 +300,9 @@ int runCommand(const RunOptions& options) {
   ProgramFile file = readProgram(options.file, options.ranks);
   try {
     if (options.written.contains("--ranks")) return runOnRanks(file, options);
-    TK_REQUIRE(!options.unproved, Usage, "--unproved: it has no effect without --ranks or --comm mpi; leave it out");
+    for (const char* option : {"--unproved", "--timeout", "--operations"})
+      TK_REQUIRE(!options.written.contains(option), Usage,
+                 "{}: it has no effect without --ranks or --comm mpi; leave it out", option);
     return runProgram(file, options, dump);
   } catch (const Error& error) {
     throw withPlace(error, file);

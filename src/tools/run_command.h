@@ -28,6 +28,8 @@ struct RunOptions {
   std::string comm = "local";  ///< local, or mpi: ranks are processes
   std::string machine;         ///< a file: whose model chooses numbers of chunks; empty: processors
   bool unproved = false;       ///< ranks run the program without a proof (compile/rank_proof.h)
+  int64_t timeout = 600;       ///< seconds, of each wait of a rank for others
+  std::string operations;      ///< where ranks write their last operations after an error: "ops" makes ops.0, ops.1
   int64_t threads = 0;
   bool explain = false;  ///< what segments become, and why kernels were made
   int64_t most_iterations = kMostIterations;

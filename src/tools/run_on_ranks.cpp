@@ -1,5 +1,6 @@
 #include "tools/run_on_ranks.h"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -82,6 +83,7 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file) 
   RanksOptions made{.ranks = options.ranks};
   made.lowering.grouping = groupingNamed(options.grouping);
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
+  made.communication = {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations};
   made.run.number_of_streams = options.streams;
   made.run.most_iterations = options.most_iterations;
   made.runs_proved = options.unproved ? RunsProved::No : RunsProved::Yes;

@@ -85,8 +85,10 @@ int runAsRank(const RunOptions& options, Communicator& communicator) {
 }  // namespace
 
 int runOverMpi(const RunOptions& options) {
+  const std::shared_ptr<Device> device =
+      openCpuDevice({.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true});
   const std::unique_ptr<Communicator> communicator =
-      mpiCommunicator(openCpuDevice({.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true}));
+      mpiCommunicator(device, {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations});
   const int64_t rank = communicator->rank();
   if (rank != 0) beSilent();
   keepTimeForLastWords(std::chrono::milliseconds(800));
