@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "compile/temporary_folder.h"
@@ -16,6 +15,7 @@
 #include "dist/sockets/rank_sockets.h"
 #include "dist/sockets/socket.h"
 #include "error_of.h"
+#include "rank_processes.h"
 #include "ranks_fixture.h"
 
 namespace tokamak {
@@ -25,8 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
-
-int64_t freePort() { return portOf(listenAt(0)); }
 
 std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
 std::string textOf(const std::vector<std::byte>& bytes) {
@@ -38,33 +36,6 @@ class NoListener : public RankSockets::Listener {
   void receive(int64_t /*rank*/, std::span<const std::byte> /*message*/) override {}
   void noteDeath(int64_t /*rank*/) override {}
 };
-
-/// Runs in a process of its own; whether it gave true.
-pid_t forkRank(const std::function<bool()>& body) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  bool is_right = false;
-  try {
-    is_right = body();
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
-  _exit(is_right ? 0 : 1);
-}
-
-/// Whether the process ended by itself, and rightly, before the deadline; else it is killed.
-bool endsRightly(pid_t child, Clock::time_point deadline) {
-  int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    if (Clock::now() > deadline) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return false;
-    }
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 TEST(Bootstrap, ProcessesExchangeByTagsAndSubsets) {
   constexpr int64_t kRanks = 4;

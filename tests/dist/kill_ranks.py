@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Kills a rank of a job of mpirun, again and again.
+"""Kills a rank of a job of mpirun, or stops it, again and again.
 
-    kill_ranks.py --tokamak FILE --mpi-library FILE [--times N] [--ranks N]
+    kill_ranks.py --tokamak FILE --mpi-library FILE [--stop] [--times N] [--ranks N]
 
 Each job communicates for minutes if nobody ends it. A rank is killed (SIGKILL) after a random time, from the start of
-its process on. The job has to end within LIMIT seconds with a failure that names the rank, and leaves no process
-behind; in some the survivors name the operation, too. Exit code 1: something was not so; 77: there is no mpirun.
+its process on, or stopped (SIGSTOP). The job has to end within LIMIT seconds, where a rank is stopped behind the
+time-out, with a failure that names the rank, and leaves no process behind. A survivor that was in an operation, as its
+log of the last operations says, names it. Exit code 1: something was not so; 77: there is no mpirun.
 """
 import argparse
 import os
@@ -16,11 +17,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from under_mpirun import environment_with, mpirun
 
 LIMIT = 10
+TIMEOUT = 2  # of the ranks' waits, where one is stopped
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "tests" / "golden" / "ag_linear.two-loops.host_ir"
 
@@ -50,30 +53,54 @@ def wait_for(condition, seconds):
     return False
 
 
-def run_once(options, number):
+def end_of(process, pid, options):
+    """Hits the rank's process; the output of the job and the seconds until its end, or None where it hangs."""
+    os.kill(pid, signal.SIGSTOP if options.stop else signal.SIGKILL)
+    hit = time.monotonic()
+    try:
+        output, _ = process.communicate(timeout=LIMIT + (TIMEOUT if options.stop else 0))
+    except subprocess.TimeoutExpired:
+        return None, 0
+    return output, time.monotonic() - hit
+
+
+def logged_operations(folder, ranks, victim):
+    """What the logs of the survivors have: the last operation of one that had any, or None."""
+    for rank in range(ranks):
+        path = folder / f"ops.{rank}"
+        if rank != victim and path.exists():
+            lines = path.read_text().splitlines()
+            if not re.search(rf"^error: .*rank {victim}\b", "\n".join(lines), re.M):
+                return f"{path.name} has no error of rank {victim}"
+            if len(lines) > 3:
+                return lines[-1]
+    return None
+
+
+def run_once(options, number, folder):
     """What is wrong, or "", and whether a survivor named the operation."""
     job = f"{os.getpid()}-{number}"
     environment = environment_with(options.mpi_library) | {"TOKAMAK_TEST_JOB": job}
-    command = [*mpirun(options.ranks), options.tokamak, "run", str(PROGRAM), "--comm", "mpi", "--repeat", "1000000"]
+    command = [*mpirun(options.ranks), options.tokamak, "run", str(PROGRAM), "--comm", "mpi", "--repeat", "1000000",
+               "--operations", str(folder / "ops"), "--timeout", str(TIMEOUT if options.stop else 600)]
     output_of = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    victim = number % options.ranks
     with subprocess.Popen(command, env=environment, **output_of) as process:
         try:
             if not wait_for(lambda: len(ranks_of(job)) == options.ranks, LIMIT):
                 return "the ranks did not start", False
-            time.sleep(random.Random(number).uniform(0, 1.5))
-            victim = number % options.ranks
+            # One that is stopped before MPI has started is nobody's rank yet.
+            time.sleep(random.Random(number).uniform(1.5 if options.stop else 0, 2.5 if options.stop else 1.5))
             pid = ranks_of(job).get(victim)
             if pid is None:
-                return "the rank ended before it was killed", False
-            os.kill(pid, signal.SIGKILL)
-            killed = time.monotonic()
-            try:
-                output, _ = process.communicate(timeout=LIMIT)
-            except subprocess.TimeoutExpired:
-                return f"the job hangs {LIMIT} s after the death of rank {victim}", False
-            seconds = time.monotonic() - killed
+                return "the rank ended before it was hit", False
+            output, seconds = end_of(process, pid, options)
         finally:
             process.kill()
+    if output is None:
+        for pid in ranks_of(job).values():
+            os.kill(pid, signal.SIGKILL)
+        return f"the job hangs after the end of rank {victim}", False
     code = process.returncode
     print(f"{number}: rank {victim} of {options.ranks}: the job ended after {seconds:.2f} s, exit code {code}")
     if options.verbose:
@@ -84,8 +111,14 @@ def run_once(options, number):
         return f"nobody names rank {victim}:\n{output}", False
     if not wait_for(lambda: not ranks_of(job), 3):
         return f"processes are left: {ranks_of(job)}", False
-    named = rf"rank {victim} died( in| before|; the last).*(Allgather|Broadcast|transfer|Allreduce)"
-    return "", bool(re.search(named, output))
+    last = logged_operations(folder, options.ranks, victim)
+    what = "did not come to" if options.stop else "died( in| before|; the last)"
+    is_named = bool(re.search(rf"rank {victim} {what}.*(Allgather|Broadcast|transfer|Allreduce)", output))
+    if last is not None and not is_named:
+        return f"the survivor was in an operation, and names none:\n{last}\n{output}", False
+    if options.stop and is_named and "is stopped" not in output:
+        return f"nobody says that the process is stopped:\n{output}", False
+    return "", is_named
 
 
 def main():
@@ -94,6 +127,7 @@ def main():
     parser.add_argument("--mpi-library", required=True)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--stop", action="store_true", help="SIGSTOP instead of SIGKILL")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if shutil.which("mpirun") is None:
@@ -101,12 +135,14 @@ def main():
         return 77
     named = 0
     for number in range(options.times):
-        problem, is_named = run_once(options, number)
+        with tempfile.TemporaryDirectory() as folder:
+            problem, is_named = run_once(options, number, pathlib.Path(folder))
         named += is_named
         if problem:
             print(f"{number}: {problem}")
             return 1
-    print(f"{options.times} deaths; survivors named the operation in {named}")
+    print(f"{options.times} {'stops' if options.stop else 'deaths'}, 0 hangs, 0 processes left; survivors named the "
+          f"operation in {named}")
     # Not where the rank died before the first one, or the survivor was computing until mpirun ended it.
     return 0 if named > 0 else 1
 

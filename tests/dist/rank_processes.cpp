@@ -1,0 +1,42 @@
+#include "rank_processes.h"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dist/sockets/socket.h"
+
+namespace tokamak {
+
+pid_t forkRank(const std::function<bool()>& body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  bool is_right = false;
+  try {
+    is_right = body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  _exit(is_right ? 0 : 1);
+}
+
+bool endsRightly(pid_t child, std::chrono::steady_clock::time_point deadline) {
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int64_t freePort() { return portOf(listenAt(0)); }
+
+}  // namespace tokamak
