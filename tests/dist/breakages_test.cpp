@@ -51,6 +51,8 @@ void breakOnce(Communicator& communicator, int64_t epoch) {
 
 TEST_P(TransportTest, ManyBreakagesLeaveNeitherMemoryNorThreads) {
   constexpr int64_t kFirst = 100;  // until all is as large as it gets
+  // Bytes per breakage: a stream of the CPU remembers its last 4,096 failures, the fake NCCL its ids.
+  constexpr int64_t kRemembered = 700;
   const int64_t count = breakages();
   job(2).run([&](TestRank& rank) {
     const auto ranks = firstRanks(2);
@@ -70,7 +72,7 @@ TEST_P(TransportTest, ManyBreakagesLeaveNeitherMemoryNorThreads) {
       std::printf("%lld breakages: the heap grew by %lld bytes over the last %lld\n", static_cast<long long>(count),
                   static_cast<long long>(growth), static_cast<long long>(count - kFirst));
     if (!kThreadSanitizer) {
-      EXPECT_LT(growth, std::max<int64_t>(16 * 1024, 64 * (count - kFirst)));
+      EXPECT_LT(growth, kRemembered * (count - kFirst));
     }
     EXPECT_LE(threadsOfThisProcess(), threads + 2);
     rank.communicator().exchange("seen", ranks, {});

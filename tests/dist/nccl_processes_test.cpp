@@ -77,6 +77,7 @@ bool runRank(int64_t number, int64_t port, int started, const Fault& fault) {
   while (communicator->operations()->operations()[0].state == OperationState::Posted)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   [[maybe_unused]] const ssize_t written = write(started, "x", 1);
+  if (number == 1 && fault.signal == SIGSTOP) raise(SIGSTOP);  // before it has told anybody that it waits
   const auto begin = Clock::now();
   const std::optional<CommunicationError> failure = rank.failure();
   const bool is_late = Clock::now() - begin > fault.timeout + seconds(2);
@@ -126,11 +127,12 @@ TEST(NcclProcesses, AKilledRankIsATypedErrorWithinTwoSecondsThatNamesItAndTheOpe
 TEST(NcclProcesses, AStoppedRankIsATypedErrorAtTheTimeOutThatNamesItAndTheOperation) {
   if (kThreadSanitizer) GTEST_SKIP() << "processes are forked from one with threads";
   const FakeSettings settings(kFakeGpus);
-  const Fault hang = {.signal = SIGSTOP,
-                      .timeout = milliseconds(300),
-                      .fault = CommunicationFault::TimedOut,
-                      .message = "rank 1 did not come to the end of Allreduce 0 of team (0 1) within 300 ms",
-                      .left = 2};
+  const Fault hang = {
+      .signal = SIGSTOP,
+      .timeout = milliseconds(300),
+      .fault = CommunicationFault::TimedOut,
+      .message = "rank 1 did not come to Allreduce 0 of team (0 1) within 300 ms; it came to none of this team yet",
+      .left = 2};
   hitOneOfTwo(hang, milliseconds(1));
 }
 

@@ -14,6 +14,8 @@ namespace {
 
 // How long a member that knows of a breakage may take to say so.
 constexpr std::chrono::milliseconds kGrace{1500};
+// How long calling the others' data off may take then. Both end within the two seconds in which an error is told.
+constexpr std::chrono::milliseconds kLastGrace{300};
 
 }  // namespace
 
@@ -351,11 +353,9 @@ void MpiWork::getOut(Lock& lock) const {
   if (!world_.waitUntil(lock, MpiWorld::Clock::now() + kGrace, MpiWait::Data, isAllOut)) {
     // Those who do not answer: what nobody has begun to send is called off all the same.
     for (const int64_t rank : table_->ranks()) table_->noteSilent(rank);
-    if (!world_.waitUntil(lock, MpiWorld::Clock::now() + kGrace, MpiWait::Data, isAllOut))
-      world_.endJob(
-          fmt::format("{} has failed, and a rank has stopped inside of it: memory that MPI still uses cannot be "
-                      "taken back, so that the job ends here",
-                      operation(visits_[0].number)));
+    if (!world_.waitUntil(lock, MpiWorld::Clock::now() + kLastGrace, MpiWait::Data, isAllOut))
+      world_.endJob(table_->breakage().text +
+                    "; memory that MPI still uses cannot be taken back, so that the job ends here");
   }
   for (size_t i = 0; i < items_.size(); ++i) {
     if (visits_[i].number < 0) continue;

@@ -92,15 +92,19 @@ class MpiWorld {
   /// (locked) Reads messages, as far as they have come.
   void poll();
 
-  /// (locked by `lock`, which is let go of between looks) Whether it is so before the deadline.
+  /// (locked by `lock`, which is let go of between looks) Whether it is so before the deadline. The time in which this
+  /// process was stopped does not count: the others may have waited for it.
   template <class Condition>
   bool waitUntil(std::unique_lock<std::mutex>& lock, Clock::time_point deadline, MpiWait kind,
                  const Condition& condition) {
     Pace pace(kind);
-    while (true) {
+    for (Clock::time_point looked = Clock::now();;) {
       poll();
       if (condition()) return true;
-      if (Clock::now() >= deadline) return false;
+      const Clock::time_point now = Clock::now();
+      if (now - looked > std::chrono::seconds(1)) deadline += now - looked;
+      looked = now;
+      if (now >= deadline) return false;
       lock.unlock();
       pace.pause();
       lock.lock();
