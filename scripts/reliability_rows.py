@@ -217,7 +217,7 @@ ROWS = [
         [*passed("compile.PathologicalCompilers.*"),
          Ran("fuzz.OpByOpPrograms.GiveTheReferencesResults", PROGRAMS, runs_of_programs)], "20"),
     Row("R26", "a rank that dies is a typed error on every survivor within 2 s, which names it and the operation",
-        "each point of each operation in process; 12 processes killed over NCCL's sockets, 60 over sockets, 6 under "
+        "each point of each operation in process; 60 processes killed over NCCL's sockets, 60 over sockets, 6 under "
         "mpirun",
         [*passed("dist.LocalCommunicators.ADeathAtEachPointOfEachOperationIsTheSameErrorOnEverySurvivor",
                  "dist.LocalCommunicators.RandomDeathsInRandomSequencesLeaveNobodyWaiting",

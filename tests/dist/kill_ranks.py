@@ -98,9 +98,11 @@ def run_once(options, number, folder):
         finally:
             process.kill()
     if output is None:
-        for pid in ranks_of(job).values():
+        left = ranks_of(job)
+        for pid in left.values():
             os.kill(pid, signal.SIGKILL)
-        return f"the job hangs after the end of rank {victim}", False
+        who = f"ranks {sorted(left)}" if left else "mpirun alone"
+        return f"the job hangs after the end of rank {victim}: {who} did not end", False
     code = process.returncode
     print(f"{number}: rank {victim} of {options.ranks}: the job ended after {seconds:.2f} s, exit code {code}")
     if options.verbose:

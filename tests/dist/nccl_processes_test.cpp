@@ -27,10 +27,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-// TOKAMAK_RANK_FAULTS=60: so many ranks are killed.
+// TOKAMAK_RANK_FAULTS=1000: so many ranks are killed.
 int64_t rankFaults() {
   const char* const given = std::getenv("TOKAMAK_RANK_FAULTS");
-  return given == nullptr ? 12 : std::atoll(given);
+  return given == nullptr ? 60 : std::atoll(given);
 }
 
 // What is wrong with what this rank was told; empty: nothing.
@@ -77,7 +77,7 @@ bool runRank(int64_t number, int64_t port, int started, const Fault& fault) {
   while (communicator->operations()->operations()[0].state == OperationState::Posted)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   [[maybe_unused]] const ssize_t written = write(started, "x", 1);
-  if (number == 1 && fault.signal == SIGSTOP) raise(SIGSTOP);  // before it has told anybody that it waits
+  if (number == 1 && fault.signal == SIGSTOP) ::raise(SIGSTOP);  // before it has told anybody that it waits
   const auto begin = Clock::now();
   const std::optional<CommunicationError> failure = rank.failure();
   const bool is_late = Clock::now() - begin > fault.timeout + seconds(2);
