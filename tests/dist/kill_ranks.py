@@ -65,14 +65,14 @@ def end_of(process, pid, options):
 
 
 def logged_operations(folder, ranks, victim):
-    """What the logs of the survivors have: the last operation of one that had any, or None."""
+    """What the logs of the survivors have: the operation of one that was in it, or None."""
     for rank in range(ranks):
         path = folder / f"ops.{rank}"
         if rank != victim and path.exists():
             lines = path.read_text().splitlines()
             if not re.search(rf"^error: .*rank {victim}\b", "\n".join(lines), re.M):
                 return f"{path.name} has no error of rank {victim}"
-            if len(lines) > 3:
+            if " failed " in lines[-1]:
                 return lines[-1]
     return None
 
@@ -115,7 +115,8 @@ def run_once(options, number, folder):
         return f"processes are left: {ranks_of(job)}", False
     last = logged_operations(folder, options.ranks, victim)
     what = "did not come to" if options.stop else "died( in| before|; the last)"
-    is_named = bool(re.search(rf"rank {victim} {what}.*(Allgather|Broadcast|transfer|Allreduce)", output))
+    is_named = bool(re.search(rf"rank {victim} {what}.*(Allgather|Broadcast|transfer|Allreduce)", output)) or (
+        options.stop and bool(re.search(rf'exchange ".*" of ranks .*: rank {victim} did not come', output)))
     if last is not None and not is_named:
         return f"the survivor was in an operation, and names none:\n{last}\n{output}", False
     if options.stop and is_named and "is stopped" not in output:
