@@ -359,6 +359,9 @@ class FusionDefinition:
         self._native.drop_schedule()
         self._is_scheduled = False
 
+    def _mark_meshes(self):
+        """Meshes of a subclass that has a method of its own for them."""
+
     def _schedules_itself(self):
         return type(self).schedule is not FusionDefinition.schedule
 
@@ -404,7 +407,16 @@ class FusionDefinition:
             return self._made(place, override_user_schedule)
 
     def _made(self, place, override_user_schedule):
+        if not override_user_schedule:
+            self._require_one_device("execute")
         return program_for(self._native, place, self._is_scheduled and not override_user_schedule)
+
+    def _require_one_device(self, what):
+        devices = _tokamak.mesh_devices(self._native)
+        if len(devices) > 1:
+            raise _tokamak.UnsupportedError(
+                f"{what}: the definition is spread over devices {', '.join(map(str, devices))}, and this is for one; "
+                "MultiDeviceExecutor(fd, communicator) is for a rank of several")
 
     def _compiled_row_major(self, place, inputs):
         """The same for callers that own the outputs, which are row-major."""
@@ -413,6 +425,7 @@ class FusionDefinition:
             key = self._row_major_key(place)
             if key not in self._row_major_programs:
                 self._run_schedule_once(place, inputs)
+                self._require_one_device("call")
                 self._row_major_programs[key] = program_for(self._native, place, self._is_scheduled,
                                                             is_row_major=True)
             return self._row_major_programs[key]
@@ -429,6 +442,7 @@ class FusionDefinition:
         """The native definition, complete, for a program of its own."""
         with self._lock:
             self._define()
+            self._mark_meshes()
             if self._seed is not None:
                 raise _tokamak.UnsupportedError(f"{what}: the definition draws random numbers, and nobody gives their "
                                                 "seed; give the ops rng_seed and rng_offset")

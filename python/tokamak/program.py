@@ -295,6 +295,7 @@ def compile(source: FusionDefinition | str | os.PathLike[str], device: str = "cp
                "most_intermediate_bytes": _count("compile: most_intermediate_bytes", most_intermediate_bytes, 0)}
     if isinstance(source, FusionDefinition):
         native = source._for_programs("compile")
+        source._require_one_device("compile")
         options["takes_schedule"] = source._is_scheduled
         return Program(lambda device: _tokamak.compile_definition(native, device, options), place, source._library)
     text, name = _text_of(source)
@@ -409,6 +410,7 @@ def export(definition: FusionDefinition, file: str | os.PathLike[str] | None = N
         raise TypeError(f"export takes a FusionDefinition, not {shown(definition)}")
     path = None if file is None else _path_of("export", file)
     native = definition._for_programs("export")
+    definition._require_one_device("export")
     told = {} if inputs is None else _sizes_of(definition, listed("export: inputs", inputs))
     for key, value in _mapping("export: sizes", sizes).items():
         if not isinstance(key, (str, Scalar)):

@@ -177,29 +177,22 @@ class ScheduleOperators(Namespace):
         """Whether the tensor is computed by summing, or the like, over some axis."""
         return self._definition._native.is_reduction(self._tensor_to_read(tensor))
 
-    def _set_device_mesh(self, tensor: Tensor, mesh: DeviceMesh) -> None:
-        """The tensor lies on this mesh, of one device: it is not divided."""
-        self._definition._require_schedulable()
-        _is(tensor, Tensor, "a tensor")
-        _is(mesh, DeviceMesh, "a mesh")
+    def _mark(self, name, tensor, **named):
+        """A command that says where a tensor is, and not how it is computed: it leaves the schedule as it is."""
+        self._definition._native.command(name, {"tensor": self._tensor(tensor), **named})
 
-    def _parallelize_over_mesh(self, tensor, axis, kind):
-        """On one device an axis of a mesh has one element, and nothing is to be done."""
-        self._definition._require_schedulable()
-        loops = self._definition._native.axes(tensor._value, "loop")
-        if not -len(loops) <= axis < len(loops):
-            raise _tokamak.ScheduleError(f"parallelize: axis {axis} of a tensor with {len(loops)} loops")
-        extent = loops[axis][1]
-        if extent != "1":
-            raise NotImplementedError(f"sched.parallelize: {kind} on an axis of {extent} elements: meshes of several "
-                                      "devices come later; on one device the axis has one element, or another type")
+    def _set_device_mesh(self, tensor: Tensor, mesh: DeviceMesh) -> None:
+        """The tensor is on these devices: each has all of it, where no axis is parallelized as mesh_x, mesh_y or
+        mesh_z. MultiDeviceExecutor runs it; other calls take meshes of one device."""
+        self._mark("set_device_mesh", tensor, mesh=_is(mesh, DeviceMesh, "a mesh")._text())
 
     def parallelize(self, tensor: Tensor, axis: int, parallel_type: ParallelType) -> None:
-        """The iterations of a loop become blocks, threads, elements of a vector, ..."""
+        """The iterations of a loop become blocks, threads, elements of a vector, ...; with mesh_x, mesh_y and mesh_z
+        they are dealt out over a dimension of the tensor's mesh, which has as many devices."""
         kind = _is(parallel_type, ParallelType, "a parallel type")
         axis = _is(axis, int, "an axis")
         if kind in (ParallelType.mesh_x, ParallelType.mesh_y, ParallelType.mesh_z):
-            return self._parallelize_over_mesh(_is(tensor, Tensor, "a tensor"), axis, kind)
+            return self._mark("parallelize", tensor, axis=axis, type=kind.value)
         self._command("parallelize", tensor, axis=axis, type=kind.value)
 
     def merge(self, arg: Tensor, dim: int) -> None:

@@ -5,6 +5,7 @@
 
 namespace tokamak {
 
+class Communicator;
 class IntermediateAllocator;
 class OutputAllocator;
 
@@ -48,6 +49,9 @@ struct CompileOptions {
   /// How many bytes a call may take for intermediates, all kinds of memory together; 0: no limit. A program holds
   /// `calls_in_flight` times that at most. prepare(), or the first run(), at sizes that need more raises OutOfMemory.
   int64_t most_intermediate_bytes = 0;
+  /// Of a fusion over devices: the program is what this rank of the job does of it, through this communicator, whose
+  /// device is the program's. Outlives the program. Null: the fusion is for one device.
+  Communicator* communicator = nullptr;
 };
 
 }  // namespace tokamak

@@ -8,9 +8,11 @@
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
 #include "compile/program.h"
+#include "dist/job_communicator.h"
 #include "graph/product_group.h"
 #include "heuristics/schedule_kernel.h"
 #include "host/ir/text/host_parser.h"
+#include "host/local/local_program.h"
 #include "ir/clone.h"
 #include "ir/ops/host/post_on_stream.h"
 
@@ -34,6 +36,8 @@ static MultiDeviceExecutor::Outputs outputsOf(const HostIrContainer& program) {
 Program compileHostProgram(std::string_view text, std::string_view file, Device& device,
                            const CompileOptions& options) {
   std::unique_ptr<HostIrContainer> program = parseHostProgram(text, file);
+  if (options.communicator != nullptr)
+    program = localProgram(*program, {.number = options.communicator->rank(), .ranks = options.communicator->size()});
   const KernelTarget target = device.kernelTarget();
   finishHostProgram(*program, {.target = target});
   HostIrEvaluatorParams params = evaluatorParamsOf(options);

@@ -24,6 +24,11 @@ HostIrEvaluatorParams evaluationOf(const MultiDeviceExecutorParams& params) {
   return evaluator;
 }
 
+MultiDeviceExecutorParams through(Communicator& communicator, MultiDeviceExecutorParams params) {
+  params.evaluator.communicator = &communicator;
+  return params;
+}
+
 std::unique_ptr<HostIrContainer> lowered(const Fusion& fusion, const HostLoweringOptions& lowering,
                                          const Communicator* communicator) {
   if (communicator == nullptr || !hasShardings(fusion)) return lowerToHostProgram(fusion, lowering);
@@ -59,6 +64,10 @@ MultiDeviceExecutor::Outputs outputsOnRank(const Fusion& fusion, const Communica
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
     : MultiDeviceExecutor(lowered(fusion, loweringFor(device, params.lowering), params.evaluator.communicator),
                           outputsOnRank(fusion, params.evaluator.communicator), device, evaluationOf(params)) {}
+
+MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Communicator& communicator,
+                                         const MultiDeviceExecutorParams& params)
+    : MultiDeviceExecutor(fusion, *communicator.device(), through(communicator, params)) {}
 
 MultiDeviceExecutor::MultiDeviceExecutor(std::unique_ptr<HostIrContainer> program, Outputs outputs, Device& device,
                                          const HostIrEvaluatorParams& params)

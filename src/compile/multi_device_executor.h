@@ -15,7 +15,7 @@ struct MultiDeviceExecutorParams {
   HostIrEvaluatorParams evaluator;  ///< without `segments`: as makesKernels() says
 };
 
-/// A fusion as a host program, with its evaluator.
+/// A fusion as a host program, with its evaluator: on one device, or as one rank of a job does its part of it.
 /// Thread safety: that of its evaluator: any threads may call side by side. Making one may make scalars in the fusion
 /// that is given: threads that make executors of one fusion do so one after the other, or each of a clone.
 class MultiDeviceExecutor {
@@ -33,6 +33,10 @@ class MultiDeviceExecutor {
   /// (lowerToRanks(), localProgram()). All ranks make theirs and call them alike.
   /// Errors: those of the lowering; Unsupported for a fusion over devices without a communicator.
   MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params = {});
+
+  /// The same for this rank, on the communicator's device; params.evaluator.communicator says nothing.
+  /// Errors: the same.
+  MultiDeviceExecutor(const Fusion& fusion, Communicator& communicator, const MultiDeviceExecutorParams& params = {});
 
   /// A program that was lowered before, with the outputs of its fusion.
   MultiDeviceExecutor(std::unique_ptr<HostIrContainer> program, Outputs outputs, Device& device,

@@ -16,6 +16,7 @@
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
 #include "define/callables.h"
+#include "dist/job_communicator.h"
 #include "host/ir/text/host_printer.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_parser.h"
@@ -218,6 +219,7 @@ HostIrEvaluatorParams evaluatorParamsOf(const CompileOptions& options) {
   evaluator.most_intermediate_bytes = options.most_intermediate_bytes;
   evaluator.plans = {.plans = options.most_plans, .bytes = options.most_plan_bytes};
   evaluator.calls_in_flight = options.calls_in_flight;
+  evaluator.communicator = options.communicator;
   evaluator.place = options.runs_on_callers_thread ? RunPlace::Here : RunPlace::OnStream;
   return evaluator;
 }
@@ -237,6 +239,12 @@ Program compile(const Fusion& fusion, Device& device, const CompileOptions& opti
   return makeProgram(std::make_unique<MultiDeviceExecutor>(
       *own, device,
       MultiDeviceExecutorParams{.lowering = loweringOptionsOf(options), .evaluator = evaluatorParamsOf(options)}));
+}
+
+Program compile(const Fusion& fusion, Communicator& communicator, const CompileOptions& options) {
+  CompileOptions through = options;
+  through.communicator = &communicator;
+  return compile(fusion, *communicator.device(), through);
 }
 
 std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {

@@ -26,6 +26,7 @@
 
 namespace tokamak {
 
+class Communicator;
 class HostIrContainer;
 class MultiDeviceExecutor;
 struct CallMemo;  // host/plan/call_memo.h
@@ -120,6 +121,14 @@ class TOKAMAK_EXPORT Program {
 /// The fusion may go, and threads may compile one side by side; the device outlives the program, and all tensors.
 /// Errors: Definition and others of what the fusion says.
 TOKAMAK_EXPORT Program compile(const Fusion& fusion, Device& device, const CompileOptions& options = {});
+
+/// What this rank of a job does of a fusion over devices (docs/devices.md), on the communicator's device. All ranks
+/// compile the same fusion, in the same order as other ones, and call their programs in the same order. Calls take and
+/// give the parts that the rank has; inputs and outputs of meshes without it are not the program's. A call that comes
+/// while another thread issues one is refused. The communicator outlives the program.
+/// Errors: as compile(); Usage for a call that is refused; CommunicationErrors where a rank fails, dies or does not
+/// come, and in the first call where ranks have other programs or sizes. options.communicator says nothing.
+TOKAMAK_EXPORT Program compile(const Fusion& fusion, Communicator& communicator, const CompileOptions& options = {});
 
 /// A host program from its text (docs/host_text.md), with the passes that those of fusions go through: loops over
 /// streams are made, memory is allocated and let go. Its segments are kernels where each may be one; else their ops run

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/export.h"
 
 namespace tokamak {
 
@@ -20,7 +21,7 @@ enum class CommunicationFault : uint8_t {
 /// Raised on every rank of a team that is broken: by works, once they are waited for, and by calls. Its code is Device.
 /// Sticky: all further works of the team raise it, until the team is formed anew.
 /// Thread safety: a value, as Error.
-class CommunicationError final : public Error {
+class TOKAMAK_EXPORT CommunicationError final : public Error {
  public:
   /// `rank`: because of which the communication ended, or the first of those; `text` names it and the operation.
   CommunicationError(CommunicationFault fault, int64_t rank, const std::string& text);
@@ -39,9 +40,9 @@ struct Breakage {
   int64_t rank = 0;
   std::string text;
 };
-[[noreturn]] void raiseOf(const Breakage& breakage);
+[[noreturn]] TOKAMAK_EXPORT void raiseOf(const Breakage& breakage);
 
 /// What the exception says.
-std::string textOf(const std::exception_ptr& error);
+TOKAMAK_EXPORT std::string textOf(const std::exception_ptr& error);
 
 }  // namespace tokamak

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/shards.h"
 #include "base/require.h"
 #include "compile/make_program.h"
 #include "compile/multi_device_executor.h"
@@ -18,11 +19,13 @@
 #include "kernel/kernel.h"
 #include "python/array_type.h"
 #include "python/call_difference.h"
+#include "python/communicators.h"
 #include "python/compile_watch.h"
 #include "python/numpy_arrays.h"
 #include "python/profile.h"
 #include "python/unlocked.h"
 #include "runtime/cpu/open_mp.h"
+#include "schedule/shardings_aside.h"
 
 namespace nb = nanobind;
 
@@ -57,9 +60,29 @@ using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// Whether one device has all of all tensors, as their meshes say. Errors: those of shardsOf(), for marks that no device
+// can have.
+bool isOfOneDevice(const Fusion& fusion) {
+  const TensorView* first = nullptr;
+  for (const TensorView* tensor : fusion.allTensors()) {
+    shardsOf(*tensor);
+    if (tensor->mesh().empty()) continue;
+    if (first == nullptr) first = tensor;
+    if (tensor->mesh().devices.size() != 1 || tensor->mesh().devices != first->mesh().devices) return false;
+  }
+  return true;
+}
+
 // Calls use(fusion) with what is compiled.
 template <class Use>
-auto withFusion(const Fusion& fusion, const CompileOptions& options, const KernelTarget& target, const Use& use) {
+auto withFusion(const Fusion& given, const CompileOptions& options, const KernelTarget& target, const Use& use) {
+  std::unique_ptr<Fusion> own;
+  std::optional<ShardingsAside> aside;
+  if (options.communicator == nullptr && hasShardings(given)) {
+    own = cloneFusion(given);
+    if (isOfOneDevice(*own)) aside.emplace(*own);
+  }
+  const Fusion& fusion = aside ? *own : given;
   if (!options.keeps_schedule || target.kind != TargetKind::Cpu) return use(fusion);
   return use(*withoutThreads(fusion));
 }
@@ -96,11 +119,13 @@ CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& devi
           .seconds_to_lower = secondsSince(start)};
 }
 
-Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device)
+Compiled::Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device,
+                   std::shared_ptr<OpenedCommunicator> communicator)
     : opened_(std::move(device)),
       device_(opened_->device.get()),
       is_on_processor_(isOnProcessor(*device_)),
       place_(opened_->place()),
+      communicator_(std::move(communicator)),
       source_(std::move(source)),
       inputs_(executorOf(source_.program).program().inputs()) {
   const HostIrEvaluator& evaluator = executorOf(source_.program).evaluator();

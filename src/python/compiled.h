@@ -29,6 +29,7 @@ class Plan;
 namespace tokamak::python {
 
 class Compiled;
+struct OpenedCommunicator;
 
 /// What the last call of one of a program's users had for inputs. Calls run side by side: the last to be done counts.
 /// Thread safety: any threads may use it.
@@ -87,7 +88,7 @@ struct CompiledSource {
 };
 
 /// What `fusion` becomes on the device: where the schedule is kept, blocks have one thread on a processor, and axes of
-/// threads are loops there. Calls without the interpreter's lock. Errors: those of compile().
+/// threads are loops there; without a communicator, meshes of one and the same device say nothing. Calls without the interpreter's lock. Errors: those of compile().
 CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& device, const CompileOptions& options);
 
 /// Outputs are arrays that their framework makes: each has memory of its own. Callers wait for them.
@@ -111,7 +112,9 @@ struct AbstractArray {
 /// it while they compile and run.
 class Compiled : public std::enable_shared_from_this<Compiled> {
  public:
-  Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device);
+  /// `communicator`: that of the source's options, if it has one.
+  Compiled(CompiledSource source, std::shared_ptr<OpenedDevice> device,
+           std::shared_ptr<OpenedCommunicator> communicator = nullptr);
 
   /// Tells `last` of calls that were done.
   /// A call with numbers and arrays of NumPy's or of types with a table (on a GPU: of one type, on whose current stream
@@ -181,6 +184,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   Device* device_;
   bool is_on_processor_;
   dlpack::Device place_;
+  std::shared_ptr<OpenedCommunicator> communicator_;
   CompiledSource source_;
   std::vector<Val*> inputs_;
   std::vector<const Scalar*> key_scalars_;  ///< by the number of the scalar input; null: plans do not depend on it

@@ -17,8 +17,10 @@
 #include "base/error.h"
 #include "base/require.h"
 #include "base/usable_processors.h"
+#include "dist/communication_error.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
+#include "python/communicators.h"
 #include "python/compile_watch.h"
 #include "python/definition.h"
 #include "python/heuristics.h"
@@ -59,6 +61,7 @@ constexpr std::array kErrorClasses = {
 };
 
 PyObject* error_base = nullptr;
+PyObject* communication_error = nullptr;  // ranks are told of another one's failure
 std::array<PyObject*, kErrorClasses.size()> error_classes = {};
 
 PyObject* classOf(ErrorCode code) {
@@ -68,11 +71,30 @@ PyObject* classOf(ErrorCode code) {
   return error_base;
 }
 
-void raiseInPython(const Error& error) {
-  const nb::object made = nb::handle(classOf(error.code()))(nb::str(error.what()));
+void tellError(const nb::object& made, const Error& error) {
   made.attr("code") = nb::str(errorCodeName(error.code()).data(), errorCodeName(error.code()).size());
   made.attr("message") = nb::str(error.message().c_str());
+}
+
+void raiseInPython(const Error& error) {
+  const nb::object made = nb::handle(classOf(error.code()))(nb::str(error.what()));
+  tellError(made, error);
   PyErr_SetObject(made.type().ptr(), made.ptr());
+}
+
+// "died", "left", ...: the others are the fault's words.
+std::string_view nameOf(CommunicationFault fault) {
+  constexpr std::array<std::string_view, 5> kNames = {"died", "left", "failed", "mismatch", "timed out"};
+  return kNames[static_cast<size_t>(fault)];
+}
+
+void raiseInPython(const CommunicationError& error) {
+  const std::string_view fault = nameOf(error.fault());
+  const nb::object made = nb::handle(communication_error)(nb::str(error.what()));
+  tellError(made, error);
+  made.attr("rank") = nb::int_(error.rank());
+  made.attr("fault") = nb::str(fault.data(), fault.size());
+  PyErr_SetObject(communication_error, made.ptr());
 }
 
 void bindErrors(nb::module_& m) {
@@ -90,9 +112,13 @@ void bindErrors(nb::module_& m) {
     const std::string_view code = errorCodeName(kErrorClasses[i].code);
     nb::handle(error_classes[i]).attr("code") = nb::str(code.data(), code.size());
   }
+  communication_error = add("tokamak.CommunicationError", nb::make_tuple(nb::handle(error_base)).ptr());
+  nb::handle(communication_error).attr("code") = "device";
   nb::register_exception_translator([](const std::exception_ptr& raised, void*) {
     try {
       std::rethrow_exception(raised);
+    } catch (const CommunicationError& error) {
+      raiseInPython(error);
     } catch (const Error& error) {
       raiseInPython(error);
     } catch (const Interrupted&) {
@@ -494,6 +520,7 @@ NB_MODULE(_tokamak, m) {
   bindDefinition(m);
   bindKnownSizes(m);
   bindArrays(m);
+  bindCommunicators(m);
   bindPrograms(m);
   bindReference(m);
   bindSymbolicSizes(m);

@@ -25,6 +25,7 @@
 #include "compile/multi_device_executor.h"
 #include "host/ir/text/host_parser.h"
 #include "host/plan/plan.h"
+#include "python/communicators.h"
 #include "python/compile_watch.h"
 #include "python/compiled.h"
 #include "python/definition.h"
@@ -79,7 +80,15 @@ CompileOptions optionsOf(const nb::dict& told) {
   bool is_row_major = false;  // no field: outputs do not lie like the inputs that they follow
   set(told, "is_row_major", is_row_major);
   if (is_row_major) options.output_layouts = OutputLayouts::RowMajor;
+  if (told.contains("communicator"))
+    options.communicator = nb::cast<OpenedCommunicator&>(told["communicator"]).communicator.get();
   return options;
+}
+
+// Who communicates for a program, if anyone does; the program keeps it.
+std::shared_ptr<OpenedCommunicator> communicatorOf(const nb::dict& told) {
+  if (!told.contains("communicator")) return nullptr;
+  return nb::cast<std::shared_ptr<OpenedCommunicator>>(told["communicator"]);
 }
 
 std::shared_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& definition, const Device& device,
@@ -92,7 +101,7 @@ std::shared_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& d
     source = compiledFusion(is_scheduled ? definition->sharedProgram() : definition->sharedFusion(), *device->device,
                             options);
   }
-  return std::make_shared<Compiled>(*std::move(source), device);
+  return std::make_shared<Compiled>(*std::move(source), device, communicatorOf(told));
 }
 
 std::shared_ptr<Compiled> compileText(const std::string& text, const std::string& name, const Device& device,
@@ -106,7 +115,7 @@ std::shared_ptr<Compiled> compileText(const std::string& text, const std::string
     else
       source = compiledFusion(readFusion(text, name), *device->device, options);
   }
-  return std::make_shared<Compiled>(*std::move(source), device);
+  return std::make_shared<Compiled>(*std::move(source), device, communicatorOf(told));
 }
 
 // A path, or the bytes of a file.

@@ -1,6 +1,7 @@
 // All that users of the library include. The headers beside this one are its parts.
 #pragma once
 
+#include "tokamak/communicator.h"
 #include "tokamak/device.h"
 #include "tokamak/dlpack.h"
 #include "tokamak/error.h"

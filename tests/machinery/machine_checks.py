@@ -20,7 +20,8 @@ ROOMS = ["base", "symbolic", "ir", "compute", "analysis", "define", "oracle", "s
 PUBLIC = re.compile(r"(tokamak|symbolic|ir|define|schedule|device)/|interop/|"
                     r"compile/(argument|compile_options|export_for_c|export_options|exported_program|program)\.h$|"
                     r"base/(error|export|half|home_process|log|spin_lock|trace)\.h$|"
-                    r"runtime/\w+/(\w+_options|parallel_for)\.h$|jit/open_device\.h$")
+                    r"runtime/\w+/(\w+_options|parallel_for)\.h$|jit/open_device\.h$|"
+                    r"dist/(communication_error|job_communicator|open_communicator|sockets/bootstrap)\.h$")
 GENERATED = {"ir/op_lists.h", "tokamak/version.h"}
 # The oracle shares nothing with what it judges, and the library does not link it.
 ONLY = {"oracle": {"base", "symbolic", "ir", "oracle"}}

@@ -23,6 +23,8 @@ namespace {
 constexpr size_t kMostBytes = size_t{1} << 30;
 constexpr std::string_view kGreeting = "tokamak bootstrap 1";
 
+bool isSet(const char* variable) { return std::getenv(variable) != nullptr; }
+
 int64_t numberFrom(const char* variable) {
   const char* const text = std::getenv(variable);
   TK_REQUIRE(text != nullptr, Usage,
@@ -34,6 +36,21 @@ int64_t numberFrom(const char* variable) {
   const auto [rest, error] = std::from_chars(text, end, number);
   TK_REQUIRE(error == std::errc() && rest == end, Usage, "bootstrap: ${} is '{}'; it takes a number", variable, text);
   return number;
+}
+
+constexpr const char* kMpiRank = "OMPI_COMM_WORLD_RANK";
+constexpr const char* kMpiSize = "OMPI_COMM_WORLD_SIZE";
+constexpr const char* kMpiLocalSize = "OMPI_COMM_WORLD_LOCAL_SIZE";
+
+// Whether mpirun says who this process is, and nobody else.
+bool isOfMpirun() { return !isSet("RANK") && isSet(kMpiRank); }
+
+// Errors: Usage where nothing says it.
+std::string addressOfFirst(int64_t size) {
+  const char* const address = std::getenv("MASTER_ADDR");
+  const bool is_here = address == nullptr && isOfMpirun() && numberFrom(kMpiLocalSize) == size;
+  TK_REQUIRE(address != nullptr || is_here, Usage, "bootstrap: $MASTER_ADDR is not set; it is the address of rank 0");
+  return is_here ? TcpBootstrapOptions().address : address;
 }
 
 /// Rank 0 has a connection to each other rank, and these one to it.
@@ -159,12 +176,20 @@ class TcpBootstrap final : public Bootstrap {
 }  // namespace
 
 TcpBootstrapOptions tcpBootstrapFromEnvironment() {
-  const char* const address = std::getenv("MASTER_ADDR");
-  TK_REQUIRE(address != nullptr, Usage, "bootstrap: $MASTER_ADDR is not set; it is the address of rank 0");
-  TcpBootstrapOptions options = {.rank = numberFrom("RANK"), .size = numberFrom("WORLD_SIZE"), .address = address};
-  const bool has_own_port = std::getenv("TOKAMAK_BOOTSTRAP_PORT") != nullptr;
-  options.port = numberFrom(has_own_port ? "TOKAMAK_BOOTSTRAP_PORT" : "MASTER_PORT");
+  const bool is_of_mpirun = isOfMpirun();
+  TcpBootstrapOptions options;
+  options.rank = numberFrom(is_of_mpirun ? kMpiRank : "RANK");
+  options.size = numberFrom(is_of_mpirun ? kMpiSize : "WORLD_SIZE");
+  options.address = addressOfFirst(options.size);
+  const char* const port = isSet("TOKAMAK_BOOTSTRAP_PORT") ? "TOKAMAK_BOOTSTRAP_PORT" : "MASTER_PORT";
+  if (!is_of_mpirun || isSet(port)) options.port = numberFrom(port);
   return options;
+}
+
+int64_t localRankFromEnvironment(int64_t rank) {
+  for (const char* variable : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"})
+    if (isSet(variable)) return numberFrom(variable);
+  return rank;
 }
 
 std::unique_ptr<Bootstrap> tcpBootstrap(const TcpBootstrapOptions& options) {
