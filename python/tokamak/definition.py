@@ -105,7 +105,8 @@ class FusionDefinition:
     def _begin(self):
         self._native = _tokamak.Definition(self._name)
         self._is_complete = False
-        self._is_scheduled = False  # by commands: those that read make a schedule that says nothing
+        self._is_scheduled = False  # by commands: those that read, or set meshes, make a schedule that says nothing
+        self._has_marked = False  # its meshes
         self._calls = 0
         self._stride_orders = {}
         self._records = Records()
@@ -138,6 +139,9 @@ class FusionDefinition:
     def definition(self) -> None:
         """What a subclass defines."""
         raise NotImplementedError("definition() should be implemented by a subclass")
+
+    def multidevice_schedule(self) -> None:
+        """What a subclass says of meshes, by calls of self.sched, before its schedule()."""
 
     def schedule(self) -> None:
         """What a subclass schedules, by calls of self.sched."""
@@ -360,10 +364,20 @@ class FusionDefinition:
         self._is_scheduled = False
 
     def _mark_meshes(self):
-        """Meshes of a subclass that has a method of its own for them."""
+        """Runs multidevice_schedule(), once."""
+        if self._has_marked or type(self).multidevice_schedule is FusionDefinition.multidevice_schedule:
+            return
+        self._has_marked = True
+        try:
+            self.multidevice_schedule()
+        except BaseException:
+            self._drop_schedule()  # the next call begins anew
+            self._has_marked = False
+            raise
 
     def _schedules_itself(self):
-        return type(self).schedule is not FusionDefinition.schedule
+        has_meshes = type(self).multidevice_schedule is not FusionDefinition.multidevice_schedule
+        return has_meshes or type(self).schedule is not FusionDefinition.schedule
 
     def _run_schedule(self, place, inputs):
         if type(self).schedule is FusionDefinition.schedule:
@@ -435,6 +449,7 @@ class FusionDefinition:
 
     def _run_schedule_once(self, place, inputs):
         if not self._has_run:
+            self._mark_meshes()
             self._run_schedule(place, inputs)
             self._has_run = True
 

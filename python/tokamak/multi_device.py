@@ -55,7 +55,7 @@ class MultiDeviceExecutor:
             self._place, opened = communicator._place, communicator._native.device
         self._communicator = communicator
         self._definition = source if isinstance(source, FusionDefinition) else None
-        self._native, self._library = _compiled(source, opened, options)
+        self._native, self._library = compiled_program(source, opened, options)
         self._last = _tokamak.LastCall()
         self._turns = _Turns()
         self._process = os.getpid()
@@ -188,7 +188,7 @@ class MultiDeviceExecutor:
         return f"<tokamak.MultiDeviceExecutor {self._opened().name} on {self.device}{who}>"
 
 
-def _compiled(source, device, options):
+def compiled_program(source, device, options):
     """The native program of a definition, a text or a path, and the library that makes outputs of calls without
     arrays."""
     if isinstance(source, FusionDefinition):

@@ -21,6 +21,7 @@
 #include "compile/agreed_steps.h"
 #include "compile/rank_proof.h"
 #include "device/failure.h"
+#include "device/tensor_copies.h"
 #include "dist/communication_error.h"
 #include "host/ir/verifier.h"
 #include "host/local/local_program.h"
@@ -220,11 +221,15 @@ void ProgramOnRanks::cutInputs(std::span<const RunValue> inputs, const ScalarBin
     TensorView& own = *asTensor(local.inputs()[next++]);
     const std::vector<int64_t> strides = freshStrides(own, sizes);
     const int64_t width = sizeOf(whole.dtype());
-    Tensor piece(Buffer::allocate(*rank.device, rank.stream, spanOf(sizes, strides) * width, whole.kind()), 0,
-                 whole.dtype(), sizes, strides);
+    const bool is_on_host = rank.device->properties().ordinal < 0;
+    const MemoryKind kind = is_on_host ? whole.kind() : MemoryKind::Host;
+    Tensor piece(Buffer::allocate(*rank.device, rank.stream, spanOf(sizes, strides) * width, kind), 0, whole.dtype(),
+                 sizes, strides);
+    rank.device->synchronize(*rank.stream);  // the host writes it
     forEachElement(sizes, width, elementsOf(piece), partIn(whole, part),
                    [&](std::byte* to, const std::byte* from) { std::memcpy(to, from, static_cast<size_t>(width)); });
-    rank.values.emplace_back(&own, std::move(piece));
+    rank.values.emplace_back(
+        &own, is_on_host ? std::move(piece) : toDevice(piece, *rank.device, rank.stream, own.memoryKind()));
   }
   for (Scalar* symbol : local.allSymbols()) {
     if (symbol->name().empty() || local.isInput(symbol)) continue;
@@ -291,7 +296,7 @@ std::vector<std::byte> ProgramOnRanks::bytesOf(const TensorView& output, const s
   std::vector<std::byte> bytes;
   const std::unique_ptr<Rank>& rank = ranks_[static_cast<size_t>(number)];
   if (rank != nullptr) {
-    const Tensor& own = rank->outputs[next];
+    const Tensor own = toHost(rank->outputs[next], rank->stream);
     bytes.resize(static_cast<size_t>(numberOf(sizes) * sizeOf(output.dtype())));
     const std::vector<int64_t> strides = denseStrides(sizes);
     forEachElement(sizes, sizeOf(output.dtype()), {.first = bytes.data(), .strides = strides}, elementsOf(own),

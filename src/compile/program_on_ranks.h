@@ -37,7 +37,8 @@ struct RanksOptions {
   Communicator* process = nullptr;
 };
 
-/// Each rank runs its local program (host/local/local_program.h) on a CPU device of its own. Inputs are cut into the
+/// Each rank runs its local program (host/local/local_program.h) on a CPU device of its own, or on that of the process,
+/// which may be a GPU. Inputs are cut into the
 /// parts that the ranks have; of updates in place only outputs tell.
 /// Thread safety: one thread at a time.
 class ProgramOnRanks {

@@ -37,6 +37,7 @@ typedef struct tokamak_stream tokamak_stream;
 typedef struct tokamak_tensor tokamak_tensor;
 typedef struct tokamak_fusion tokamak_fusion;
 typedef struct tokamak_program tokamak_program;
+typedef struct tokamak_communicator tokamak_communicator;
 /* A tensor or scalar of a fusion, which owns it: it is not freed, and goes with the fusion. */
 typedef struct tokamak_value tokamak_value;
 
@@ -260,6 +261,43 @@ TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_update(tokamak_fusion* fusion, to
 TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_text(tokamak_fusion* fusion, const char** text);
 TOKAMAK_C_EXPORT void tokamak_fusion_free(tokamak_fusion* fusion);
 
+/* --- ranks of a job, for programs over several devices (docs/devices.md) --- */
+
+/* What ranks may wait for one another, in milliseconds, is `timeout` everywhere; 0: 600,000. */
+
+/* The ranks of a job that are threads of this process: `count` of them, on processors, which may be one. Each rank's
+ * program is compiled and called by a thread of its own. `communicators` takes as many. Errors: USAGE, UNSUPPORTED for
+ * a GPU. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_communicator_open_local(tokamak_device* const* devices, size_t count,
+                                                                int64_t timeout, tokamak_communicator** communicators);
+/* This process of those that mpirun started, on a processor; returns when all have come. Errors: UNSUPPORTED without
+ * MPI; DEVICE for ranks that do not come. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_communicator_open_mpi(tokamak_device* device, int64_t timeout,
+                                                              tokamak_communicator** communicator);
+
+/* How the ranks of a job first hear of one another. exchange() calls give(sink, i, bytes, size) once for each rank i,
+ * with what that rank has given, and returns 0; another number is an error (DEVICE) of who called it. All ranks call it
+ * equally often, on the threads that open the communicators, and under no lock of the library. */
+typedef struct tokamak_bootstrap {
+  size_t struct_size;
+  void* context;
+  int64_t rank; /* from 0 on */
+  int64_t size; /* how many ranks there are */
+  int (*exchange)(void* context, const void* own, size_t size, void* sink,
+                  void (*give)(void* sink, int64_t rank, const void* bytes, size_t size));
+} tokamak_bootstrap;
+
+/* This rank of a job whose ranks have a GPU each; returns when all have come. `bootstrap` is used until then; null: as
+ * RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say, or mpirun. Errors: UNSUPPORTED without NCCL; USAGE; DEVICE for
+ * ranks that do not come, or have another version. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_communicator_open_nccl(tokamak_device* device,
+                                                               const tokamak_bootstrap* bootstrap, int64_t timeout,
+                                                               tokamak_communicator** communicator);
+TOKAMAK_C_EXPORT int64_t tokamak_communicator_rank(const tokamak_communicator* communicator);
+TOKAMAK_C_EXPORT int64_t tokamak_communicator_size(const tokamak_communicator* communicator);
+/* The rank leaves its job when its programs are gone, too. */
+TOKAMAK_C_EXPORT void tokamak_communicator_free(tokamak_communicator* communicator);
+
 /* --- programs --- */
 
 typedef enum tokamak_memory_kind {
@@ -300,6 +338,10 @@ typedef struct tokamak_compile_options {
   int32_t
       runs_on_callers_thread; /* 1: small programs run on the thread that calls, where they wait for nothing (CPU) */
   int32_t reserved;           /* 0 */
+  /* Of a fusion over devices: the program is what this rank does of it, on the communicator's device. All ranks compile
+   * the same fusions and call their programs in the same order; a call is refused (USAGE) while another thread issues
+   * one. Inputs and outputs are the parts that the rank has. Null: the fusion is for one device. */
+  const tokamak_communicator* communicator;
 } tokamak_compile_options;
 
 /* What does not depend on sizes is compiled. The fusion may change, and go. `options` may be null. */

@@ -19,6 +19,7 @@
 #include "compile/program.h"
 #include "device/intermediate_allocator.h"
 #include "device/output_allocator.h"
+#include "dist/job_communicator.h"
 #include "interop/dlpack.h"
 #include "tokamak/c.h"
 
@@ -49,13 +50,19 @@ struct tokamak_fusion {
   std::string text;
 };
 
+struct tokamak_communicator {
+  std::shared_ptr<tokamak::Communicator> communicator;
+};
+
 struct tokamak_program {
-  /// `make`: gives the program with these options, and the allocators.
+  /// `make`: gives the program with these options, the allocators and the communicator (which may be null).
   template <class Make>
   tokamak_program(const Make& make, const tokamak::CompileOptions& options,
                   std::unique_ptr<tokamak::OutputAllocator> for_outputs,
-                  std::unique_ptr<tokamak::IntermediateAllocator> for_intermediates)
-      : output_allocator(std::move(for_outputs)),
+                  std::unique_ptr<tokamak::IntermediateAllocator> for_intermediates,
+                  std::shared_ptr<tokamak::Communicator> through)
+      : communicator(std::move(through)),
+        output_allocator(std::move(for_outputs)),
         intermediate_allocator(std::move(for_intermediates)),
         program(make(withAllocators(options))),
         inputs(program.inputNames()),
@@ -63,8 +70,10 @@ struct tokamak_program {
   tokamak::CompileOptions withAllocators(tokamak::CompileOptions options) const {
     options.output_allocator = output_allocator.get();
     options.intermediate_allocator = intermediate_allocator.get();
+    options.communicator = communicator.get();
     return options;
   }
+  std::shared_ptr<tokamak::Communicator> communicator;
   std::unique_ptr<tokamak::OutputAllocator> output_allocator;
   std::unique_ptr<tokamak::IntermediateAllocator> intermediate_allocator;
   tokamak::Program program;

@@ -160,7 +160,8 @@ tokamak_program* madeProgram(const tokamak_compile_options* options, const Make&
   const tokamak_compile_options given = known(options, "options");
   TK_REQUIRE(given.reserved == 0, Usage, "options: reserved is {}; it must be 0", given.reserved);
   return new tokamak_program(make, optionsOf(given), outputAllocatorOf(given.output_allocator),
-                             intermediateAllocatorOf(given.intermediate_allocator));
+                             intermediateAllocatorOf(given.intermediate_allocator),
+                             given.communicator == nullptr ? nullptr : given.communicator->communicator);
 }
 
 template <class Load>
@@ -168,9 +169,8 @@ tokamak_program* loadedProgram(tokamak_device* device, const tokamak_load_option
   Device& own = *required(device, "device").device;
   const tokamak_load_options given = known(options, "options");
   return madeProgram(given.run, [&](const CompileOptions& run) {
-    return load(own, LoadOptions{.run = run,
-                                 .trusts_any_owner = given.trusts_any_owner != 0,
-                                 .compiles = given.compiles != 0});
+    return load(
+        own, LoadOptions{.run = run, .trusts_any_owner = given.trusts_any_owner != 0, .compiles = given.compiles != 0});
   });
 }
 
@@ -186,8 +186,8 @@ using tokamak::CompileOptions;
 using tokamak::definingResolver;
 using tokamak::Device;
 using tokamak::Fusion;
-using tokamak::loadProgram;
 using tokamak::LoadOptions;
+using tokamak::loadProgram;
 using tokamak::printFusion;
 using tokamak::readFusion;
 using tokamak::ScalarValue;
@@ -273,7 +273,12 @@ tokamak_error* tokamak_compile(const tokamak_fusion* fusion, tokamak_device* dev
     required(program, "program");
     const Fusion& compiled = *required(fusion, "fusion").fusion;
     Device& own = *required(device, "device").device;
-    *program = c::madeProgram(options, [&](const CompileOptions& known) { return compile(compiled, own, known); });
+    *program = c::madeProgram(options, [&](const CompileOptions& known) {
+      TK_REQUIRE(known.communicator == nullptr || known.communicator->device().get() == &own, Usage,
+                 "options: the communicator is bound to another device ({}) than `device` ({})",
+                 known.communicator->device()->properties().name, own.properties().name);
+      return compile(compiled, own, known);
+    });
   });
 }
 
@@ -282,9 +287,8 @@ tokamak_error* tokamak_program_load(tokamak_device* device, const char* path, co
   return guarded([&] {
     required(program, "program");
     const std::string file(c::textOf(path, "path"));
-    *program = c::loadedProgram(device, options, [&](Device& own, const LoadOptions& known) {
-      return loadProgram(file, own, known);
-    });
+    *program = c::loadedProgram(device, options,
+                                [&](Device& own, const LoadOptions& known) { return loadProgram(file, own, known); });
   });
 }
 

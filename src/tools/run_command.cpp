@@ -35,7 +35,7 @@
 #include "tools/program_file.h"
 #include "tools/run_exported.h"
 #include "tools/run_on_ranks.h"
-#include "tools/run_over_mpi.h"
+#include "tools/run_over_processes.h"
 #include "tools/run_report.h"
 #include "tools/run_steps.h"
 #include "tools/size_errors.h"
@@ -294,7 +294,8 @@ int runCommand(const RunOptions& options) {
              "--quiet: it has no effect with --json, which prints one object; leave one of them out");
   TK_REQUIRE(!options.written.contains("--machine") || options.written.contains("--ranks") || options.comm != "local",
              Usage, "--machine: it has no effect without --ranks, or --comm of processes; leave it out");
-  if (choose<bool>("--comm", options.comm, {{"local", false}, {"mpi", true}})) return runOverMpi(options);
+  if (choose<bool>("--comm", options.comm, {{"local", false}, {"mpi", true}, {"nccl", true}}))
+    return runOverProcesses(options);
   if (isExportedFile(options.file) || options.file.ends_with(".tk")) return runExported(options);
   const DumpOptions dump = dumpOptions(options);
   ProgramFile file = readProgram(options.file, options.ranks);

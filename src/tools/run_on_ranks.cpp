@@ -27,13 +27,13 @@ namespace tokamak::tools {
 namespace {
 
 void requireRanksUse(const RunOptions& options, const ProgramFile& file) {
-  TK_REQUIRE(options.ranks > 0 || options.comm == "mpi", Usage, "--ranks {}: it must be at least 1", options.ranks);
+  TK_REQUIRE(options.ranks > 0 || options.comm != "local", Usage, "--ranks {}: it must be at least 1", options.ranks);
   TK_REQUIRE(file.host_program != nullptr || hasShardings(*file.fusion), Usage,
              "--ranks: the fusion of {} has no mesh, so that one device computes all of it; give its tensors meshes "
              "(docs/devices_design.md), or leave --ranks out",
              options.file);
-  TK_REQUIRE(options.device == "cpu", Usage, "--ranks --device {}: ranks are threads of this process, on the CPU",
-             options.device);
+  TK_REQUIRE(options.device == "cpu" || options.comm == "nccl", Usage,
+             "--ranks --device {}: ranks are threads of this process, on the CPU", options.device);
   for (const char* option : {"--trace", "--dump", "--explain", "--print", "--output-layouts", "--kernels"})
     TK_REQUIRE(!options.written.contains(option), Usage, "{}: it has no effect with --ranks; leave one of them out",
                option);
@@ -79,17 +79,19 @@ bool checkOutputs(const oracle::Reference& reference, const std::vector<std::str
   return is_ok;
 }
 
-RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file) {
+RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file, Communicator* process) {
   RanksOptions made{.ranks = options.ranks};
+  made.process = process;
   made.lowering.grouping = groupingNamed(options.grouping);
+  const KernelTarget target = options.comm == "nccl" ? process->device()->kernelTarget() : cpuTarget(1);
+  if (options.comm == "nccl") made.lowering.target = target;
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
   made.communication = {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations};
   made.run.number_of_streams = options.streams;
   made.run.most_iterations = options.most_iterations;
   made.runs_proved = options.unproved ? RunsProved::No : RunsProved::Yes;
   const bool may_be_kernels = file.host_program != nullptr && made.lowering.grouping == Grouping::Fused;
-  made.run.segments =
-      may_be_kernels ? segmentModeFor(*file.host_program, cpuTarget(1)) : segmentModeOf(options.grouping);
+  made.run.segments = may_be_kernels ? segmentModeFor(*file.host_program, target) : segmentModeOf(options.grouping);
   return made;
 }
 
@@ -144,8 +146,7 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
     for (const TensorView* output : file.program().outputs()) names.push_back(nameOf(*output));
     places.emplace(options.outputs);
     places->require(names, {{.what = "the program", .path = options.file}});
-    RanksOptions ranks = ranksOptionsOf(options, file);
-    ranks.process = process;
+    const RanksOptions ranks = ranksOptionsOf(options, file, process);
     const auto compile_start = SteadyClock::now();
     std::unique_ptr<HostIrContainer> lowered =
         file.host_program != nullptr ? nullptr : lowerToRanks(*file.fusion, ranks.lowering);

@@ -883,6 +883,93 @@ static void testDeleters(void) {
   CHECK(deleted == 6);
 }
 
+/* Each rank has a row of x, and gets the sum of all rows. */
+static const char* const kRowSum =
+    "fusion sums(x: f32[4, 3] mesh(0, 1)) -> y {\n"
+    "  y: f32[3] mesh(0, 1) = sum(x, axes=[0])\n"
+    "}\n"
+    "schedule {\n"
+    "  split(x, axis=0, factor=2, inner_split=false)\n"
+    "  parallelize(x, axis=0, type=DIDx)\n"
+    "}\n";
+
+static void* runRank(void* given) {
+  tokamak_communicator* communicator = given;
+  const int rank = (int)tokamak_communicator_rank(communicator);
+  CHECK(tokamak_communicator_size(communicator) == 2);
+  tokamak_fusion* fusion = parsed(kRowSum);
+  tokamak_compile_options options = {.struct_size = sizeof options, .communicator = communicator};
+  tokamak_program* program = NULL;
+  OK(tokamak_compile(fusion, shared_device, &options, &program));
+  tokamak_fusion_free(fusion);
+  tokamak_communicator_free(communicator); /* which the program keeps */
+  for (int call = 0; call < 3; ++call) {
+    float x[6], y[3];
+    for (int i = 0; i < 6; ++i) x[i] = (float)(i + 10 * rank + call);
+    tokamak_tensor* in = wrapped(shared_device, x, 2, 3);
+    tokamak_argument argument = tensorArgument(NULL, in);
+    tokamak_tensor* out = NULL;
+    OK(tokamak_program_run(program, &argument, 1, NULL, NULL, &out));
+    OK(tokamak_tensor_read(out, y, sizeof y));
+    for (int i = 0; i < 3; ++i) CHECK(y[i] == (float)(4 * (i + call) + 26));
+    tokamak_tensor_free(out);
+    tokamak_tensor_free(in);
+  }
+  tokamak_program_free(program);
+  return NULL;
+}
+
+/* What a bootstrap is given: how often it is called, and what it does wrong. */
+typedef struct Meeting {
+  int calls, code, is_silent;
+} Meeting;
+
+static int meetAlone(void* context, const void* own, size_t size, void* sink,
+                     void (*give)(void* sink, int64_t rank, const void* bytes, size_t size)) {
+  Meeting* meeting = context;
+  ++meeting->calls;
+  give(sink, 7, own, size); /* no rank of the job */
+  if (!meeting->is_silent) give(sink, 0, own, size);
+  return meeting->code;
+}
+
+/* Two threads are the ranks of a job. */
+static void testRanks(void) {
+  shared_device = openedCpu();
+  tokamak_device* devices[2] = {shared_device, shared_device};
+  tokamak_communicator* ranks[2] = {NULL, NULL};
+  OK(tokamak_communicator_open_local(devices, 2, 0, ranks));
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) CHECK(pthread_create(&threads[i], NULL, runRank, ranks[i]) == 0);
+  for (int i = 0; i < 2; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+
+  FAILS(tokamak_communicator_open_local(devices, 0, 0, ranks), TOKAMAK_ERROR_USAGE, "no devices were given");
+  FAILS(tokamak_communicator_open_local(devices, 2, -1, ranks), TOKAMAK_ERROR_USAGE, "timeout: -1 ms");
+  FAILS(tokamak_communicator_open_local(NULL, 2, 0, ranks), TOKAMAK_ERROR_USAGE, "devices is null");
+  tokamak_device* other = openedCpu();
+  OK(tokamak_communicator_open_local(devices, 1, 0, ranks));
+  tokamak_fusion* fusion = parsed(kSoftmax);
+  tokamak_compile_options options = {.struct_size = sizeof options, .communicator = ranks[0]};
+  tokamak_program* program = NULL;
+  FAILS(tokamak_compile(fusion, other, &options, &program), TOKAMAK_ERROR_USAGE, "bound to another device");
+  tokamak_fusion_free(fusion);
+  tokamak_communicator_free(ranks[0]);
+  tokamak_device_free(other);
+
+  Meeting meeting = {0, 0, 0};
+  tokamak_bootstrap bootstrap = {sizeof bootstrap, &meeting, 0, 1, meetAlone};
+  FAILS(tokamak_communicator_open_nccl(shared_device, &bootstrap, 0, ranks), TOKAMAK_ERROR_UNSUPPORTED, "");
+  bootstrap.rank = 1;
+  FAILS(tokamak_communicator_open_nccl(shared_device, &bootstrap, 0, ranks), TOKAMAK_ERROR_USAGE,
+        "rank 1 of a job of 1");
+  bootstrap.exchange = NULL;
+  FAILS(tokamak_communicator_open_nccl(shared_device, &bootstrap, 0, ranks), TOKAMAK_ERROR_USAGE, "exchange is null");
+  unsetenv("RANK");
+  unsetenv("OMPI_COMM_WORLD_RANK");
+  FAILS(tokamak_communicator_open_nccl(shared_device, NULL, 0, ranks), TOKAMAK_ERROR_USAGE, "$RANK is not set");
+  tokamak_device_free(shared_device);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -891,7 +978,7 @@ int main(int argc, char** argv) {
       {"text", testText},         {"build", testBuild},       {"errors", testErrors},      {"options", testOptions},
       {"messages", testMessages}, {"updates", testUpdates},   {"any_order", testAnyOrder}, {"dlpack", testDlpack},
       {"stream", testStream},     {"threads", testThreads},   {"cancel", testCancel},      {"hooks", testHooks},
-      {"log", testLog},           {"deleters", testDeleters}, {"exported", testExported}};
+      {"log", testLog},           {"deleters", testDeleters}, {"exported", testExported},  {"ranks", testRanks}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;

@@ -136,6 +136,41 @@ TEST(Bootstrap, ThreadsThatDoNotComeAreNamed) {
   EXPECT_EQ(failure.message(), "bootstrap: rank 1 did not come within 30 ms");
 }
 
+TEST(Bootstrap, TheEnvironmentOfMpirunIsReadWhereNobodyElseSaysTheRank) {
+  for (const char* variable : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "LOCAL_RANK"}) unsetenv(variable);
+  const ScopedVariable rank("OMPI_COMM_WORLD_RANK", "1");
+  const ScopedVariable size("OMPI_COMM_WORLD_SIZE", "2");
+  const ScopedVariable local_rank("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+  EXPECT_EQ(localRankFromEnvironment(5), 1);
+  {
+    const ScopedVariable all_here("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+    const TcpBootstrapOptions options = tcpBootstrapFromEnvironment();
+    EXPECT_EQ(options.rank, 1);
+    EXPECT_EQ(options.size, 2);
+    EXPECT_EQ(options.address, "127.0.0.1");
+    EXPECT_EQ(options.port, 29500);
+    const ScopedVariable port("MASTER_PORT", "1234");
+    EXPECT_EQ(tcpBootstrapFromEnvironment().port, 1234);
+  }
+  const ScopedVariable some_here("OMPI_COMM_WORLD_LOCAL_SIZE", "1");
+  EXPECT_EQ(errorOf([] { tcpBootstrapFromEnvironment(); }).message(),
+            "bootstrap: $MASTER_ADDR is not set; it is the address of rank 0");
+  const ScopedVariable torchrun_local("LOCAL_RANK", "0");
+  EXPECT_EQ(localRankFromEnvironment(5), 0);
+}
+
+TEST(Bootstrap, TheRankOnAMachineIsTheRankWhereNobodySaysIt) {
+  for (const char* variable : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"}) unsetenv(variable);
+  EXPECT_EQ(localRankFromEnvironment(5), 5);
+}
+
+TEST(Bootstrap, OneRankAloneNeedsNoPort) {
+  const auto one = tcpBootstrap({.rank = 0, .size = 1});
+  const auto another = tcpBootstrap({.rank = 0, .size = 1});
+  EXPECT_EQ(one->exchange(std::as_bytes(std::span("a", 1))).size(), 1U);
+  EXPECT_EQ(another->exchange({}).size(), 1U);
+}
+
 TEST(Bootstrap, TheEnvironmentOfLaunchersIsRead) {
   const ScopedVariable rank("RANK", "3");
   const ScopedVariable size("WORLD_SIZE", "8");

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from .. import definition
+from .. import _tokamak, definition
 from .._arguments import flag, listed, shown
 from .enums import CommunicatorBackend
+from .multidevice import rank_program
 from .tensors import TensorView
 from .validation import get_val_tolerances
 from .views import Fusion, FusionExecutorCache, KernelExecutor
@@ -64,23 +65,16 @@ class FusionDefinition(definition.FusionDefinition):
 
     # --- schedules ---
 
-    def multidevice_schedule(self) -> None:
-        """What a subclass says of meshes, before its schedule()."""
-
     def _require_complete(self):
         """A schedule command ends a definition that has outputs, as leaving its `with` does."""
         if not self._is_complete and not self._is_defining and (self._outputs or self._updated):
             self._complete()
         super()._require_complete()
 
-    def _schedules_itself(self):
-        has_meshes = type(self).multidevice_schedule is not FusionDefinition.multidevice_schedule
-        return has_meshes or super()._schedules_itself()
-
-    def _run_schedule(self, place, inputs):
-        if type(self).multidevice_schedule is not FusionDefinition.multidevice_schedule:
-            self.multidevice_schedule()
-        super()._run_schedule(place, inputs)
+    def _made(self, place, override_user_schedule):
+        if not override_user_schedule and len(_tokamak.mesh_devices(self._native)) > 1:
+            return rank_program(self)
+        return super()._made(place, override_user_schedule)
 
     # --- calls ---
 

@@ -1,4 +1,4 @@
-"""What scripts for several devices name. One device works; several come later, and are refused by name."""
+"""What scripts for several devices name."""
 from __future__ import annotations
 
 import os
@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _calls, _tokamak
+from .. import communicator as communicators
+from .. import multi_device
 from .._arguments import flag, integer, shown
 from .._arrays import place_of
-from .._mesh import DeviceMesh
+from .._mesh import DeviceMesh, Sharding
 from .._programs import STREAMS, program_for
 from .._values import Tensor
-from ..schedule import ParallelType
+from ..multi_device import compiled_program
 from .enums import CommunicatorBackend
 from .refused import refused_function
 from .views import definition_of
@@ -21,75 +23,101 @@ __all__ = ["Communicator", "CommunicatorBackend", "DeviceMesh", "MultiDeviceExec
            "Sharding", "execute_with_dtensors", "shard_tensor"]
 
 _WORLDS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # of torchrun and of MPI
+_LOCAL_WORLDS = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 
 class Communicator:
-    """The processes of a program: one. Raises NotImplementedError in a process that was started as one of several."""
+    """The processes of a program: one, or those that mpirun or torchrun started. Several processors communicate through
+    MPI, several GPUs through NCCL. Raises NotImplementedError where neither is to be had."""
 
     def __init__(self) -> None:
-        for name in _WORLDS:
-            if os.environ.get(name, "1") != "1":
-                raise NotImplementedError(f"Communicator: {name} is {shown(os.environ[name])}: several processes come "
-                                          "later, with communication between devices; one is legal")
+        self._opened = _of_process() if _world_size() > 1 else None
 
     @staticmethod
     def instance() -> Communicator:
-        """The communicator."""
-        return Communicator()
+        """The communicator of this process, which the first call makes."""
+        global _instance
+        with _instance_lock:
+            if _instance is None or _instance[0] != os.getpid():
+                _instance = os.getpid(), Communicator()
+            return _instance[1]
 
     def is_available(self) -> bool:
-        """Whether there are other processes to talk to: no."""
-        return False
+        """Whether there are other processes to talk to."""
+        return self._opened is not None
 
     def size(self) -> int:
         """How many processes there are."""
-        return 1
+        return 1 if self._opened is None else self._opened.size
 
     def rank(self) -> int:
         """The number of this one."""
-        return 0
+        return 0 if self._opened is None else self._opened.rank
 
     def local_size(self) -> int:
         """How many there are on this machine."""
-        return 1
+        return _number_of(_LOCAL_WORLDS, self.size())
 
     def local_rank(self) -> int:
         """The number of this one on this machine."""
-        return 0
+        return 0 if self._opened is None else _tokamak.local_rank(self.rank())
 
     def barrier(self, backend: CommunicatorBackend = CommunicatorBackend.nccl) -> None:
-        """Waits for all other processes, of which there are none."""
+        """Waits for all other processes."""
+        if self._opened is not None:
+            self._opened.barrier()
 
 
-class Sharding:
-    """How an output is divided among the devices of a mesh: not at all."""
+_instance: tuple[int, Communicator] | None = None  # of a process
+_instance_lock = threading.Lock()
 
-    __slots__ = ("_mesh",)
 
-    def __init__(self, mesh: DeviceMesh) -> None:
-        if not isinstance(mesh, DeviceMesh):
-            raise TypeError(f"Sharding: a DeviceMesh is legal, not {shown(mesh)}")
-        self._mesh = mesh
+def _number_of(names, otherwise):
+    found = next((os.environ[name] for name in names if os.environ.get(name)), None)
+    if found is None:
+        return otherwise
+    if not found.isdecimal():
+        raise ValueError(f"Communicator: a number of processes is {shown(found)}; {' or '.join(names)} say it")
+    return int(found)
 
-    @property
-    def mesh(self) -> DeviceMesh:
-        """The devices."""
-        return self._mesh
 
-    def axis_sharded_on(self, parallel_type: ParallelType) -> int:
-        """The axis that is divided over a mesh's axis: -1 for none."""
-        if not isinstance(parallel_type, ParallelType):
-            raise TypeError(f"axis_sharded_on: a ParallelType is legal, not {shown(parallel_type)}")
-        return -1
+def _world_size():
+    return _number_of(_WORLDS, 1)
+
+
+def _of_process():
+    if _tokamak.gpu_count() > 0:
+        return communicators.Communicator.nccl()
+    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+        return communicators.Communicator.mpi()
+    raise NotImplementedError(f"Communicator: {_world_size()} processes were started, and not by mpirun; several "
+                              "processors communicate through MPI, and only GPUs without it, through NCCL")
+
+
+def rank_program(definition):
+    """What this process does of a definition with meshes."""
+    opened = Communicator.instance()._opened
+    if opened is None:
+        definition._require_one_device("execute")
+    return compiled_program(definition, opened._opened().device, {"communicator": opened._opened()})[0]
 
 
 def shard_tensor(tensor: Any, *where: Any) -> Any:
-    """shard_tensor(array, mesh) or shard_tensor(array, tensor of a definition): the part of this device, which is
-    all of it. Raises TypeError for what is neither."""
-    if not where or not isinstance(where[-1], (DeviceMesh, Tensor)) and not isinstance(where[0], (DeviceMesh, Tensor)):
-        raise TypeError("shard_tensor: Cannot shard a non-distributed tensor. An array, and a DeviceMesh or a tensor "
-                        "of a definition are legal")
-    return tensor
+    """shard_tensor(array, tensor of a definition): the part of this process, as the marks of the tensor say.
+    shard_tensor(array, axis, mesh): its part of an axis. shard_tensor(array, mesh): all of it. Raises TypeError for
+    what is neither."""
+    if len(where) == 1 and isinstance(where[0], Tensor):
+        rank = Communicator.instance().rank()
+        part = multi_device.shard_tensor(tensor, where[0], rank)
+        if part is None:
+            raise ValueError(f"shard_tensor: device {rank} is none of the tensor's mesh")
+        return part
+    if len(where) == 2 and isinstance(where[1], DeviceMesh):
+        return where[1].shard_tensor(tensor, where[0], Communicator.instance().rank())
+    if len(where) == 1 and isinstance(where[0], DeviceMesh):
+        return tensor
+    raise TypeError("shard_tensor: Cannot shard a non-distributed tensor. An array, and a tensor of a definition, or "
+                    "an axis and a DeviceMesh, are legal")
 
 
 class MultiDeviceExecutorParams:
@@ -128,14 +156,19 @@ class MultiDeviceExecutorParams:
 
 
 class MultiDeviceExecutor:
-    """A definition as a host program on one device: axes that its schedule marks as ParallelType.stream are dealt out
-    to streams. Thread safety: any threads may call run() side by side."""
+    """A definition as a host program: axes that its schedule marks as ParallelType.stream are dealt out to streams.
+    With a tokamak.Communicator, or in one of several processes, it is this rank's part of a definition with meshes, for
+    one thread at a time; else any threads may call run() side by side."""
 
-    def __init__(self, fusion: Any, params: MultiDeviceExecutorParams | None = None) -> None:
+    def __init__(self, fusion: Any, params: MultiDeviceExecutorParams | None = None,
+                 communicator: communicators.Communicator | None = None) -> None:
         params = MultiDeviceExecutorParams() if params is None else params
         if not isinstance(params, MultiDeviceExecutorParams):
             raise TypeError(f"MultiDeviceExecutor: MultiDeviceExecutorParams are legal, not {shown(params)}")
+        if communicator is not None and not isinstance(communicator, communicators.Communicator):
+            raise TypeError(f"MultiDeviceExecutor: a tokamak.Communicator is legal, not {shown(communicator)}")
         self._definition = definition_of("MultiDeviceExecutor", fusion)
+        self._communicator = communicator
         self._streams = params.number_of_streams
         self._programs: dict[Any, Any] = {}  # and last calls, by process and device: a forked one compiles again
         self._lock = threading.Lock()
@@ -157,10 +190,20 @@ class MultiDeviceExecutor:
             if key not in self._programs:
                 definition = self._definition
                 definition._define()
-                is_by_hand = definition._is_scheduled
-                program = program_for(definition._native, place, is_by_hand, self._streams)
+                definition._mark_meshes()
+                program = self._program(definition, place)
                 self._programs[key] = program, _tokamak.LastCall()
             return self._programs[key]
+
+    def _program(self, definition, place):
+        devices = _tokamak.mesh_devices(definition._native)
+        if self._communicator is None and len(devices) < 2:
+            return program_for(definition._native, place, definition._is_scheduled, self._streams)
+        opened = self._communicator or Communicator.instance()._opened
+        if opened is None:
+            definition._require_one_device("MultiDeviceExecutor")
+        return compiled_program(definition, opened._opened().device,
+                                {"communicator": opened._opened(), "streams": self._streams})[0]
 
 
 execute_with_dtensors = refused_function(

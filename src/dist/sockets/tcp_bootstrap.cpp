@@ -73,6 +73,7 @@ class TcpBootstrap final : public Bootstrap {
 
  private:
   void acceptAll() {
+    if (size() == 1) return connections_.resize(1);  // nobody comes, and the port may be another job's
     const auto deadline = SocketClock::now() + options_.timeout;
     const FileDescriptor listener = listenAt(options_.port);
     connections_.resize(static_cast<size_t>(size()));
