@@ -43,7 +43,7 @@ class Block:
 
 def pages():
     """The pages of this tree that have Python, the notebook included."""
-    found = [ROOT / "README.md", DOCS / "index.md", *sorted(DOCS.glob("lessons/*.md")),
+    found = [ROOT / "README.md", DOCS / "devices.md", DOCS / "index.md", *sorted(DOCS.glob("lessons/*.md")),
              *sorted(DOCS.glob("site/**/*.md")), *sorted(DOCS.glob("site/**/*.ipynb"))]
     return [page for page in found if blocks_of(page)]
 

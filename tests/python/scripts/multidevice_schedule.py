@@ -24,9 +24,5 @@ class Model(FusionDefinition):
 fd = Model(use_multidevice_executor=True, backend_type=CommunicatorBackend.nccl)
 torch.testing.assert_close(fd.execute([sharded])[0], unsharded.relu())
 
-try:
-    DeviceMesh(range(2))
-except NotImplementedError as error:
-    assert "several devices" in str(error)
-else:
-    raise AssertionError("a mesh of two devices was made")
+two = DeviceMesh(range(2))
+assert [two.shard_tensor(torch.arange(3), 0, each).tolist() for each in range(2)] == [[0, 1], [2]]
