@@ -52,7 +52,7 @@ std::vector<std::byte> bytesFrom(nb::handle given) {
   return {data, data + bytes.size()};
 }
 
-nb::list listOf(const std::vector<std::vector<std::byte>>& parts) {
+nb::list partsInPython(const std::vector<std::vector<std::byte>>& parts) {
   nb::list list;
   for (const std::vector<std::byte>& each : parts) list.append(bytesOf(each));
   return list;
@@ -91,7 +91,7 @@ void bindBootstraps(nb::module_& m) {
               const Unlocked unlocked;
               parts = it.exchange(given);
             }
-            return listOf(parts);
+            return partsInPython(parts);
           },
           "own"_a);
   m.def("function_bootstrap", &bootstrapOf, "rank"_a, "size"_a, "exchange"_a);
@@ -132,7 +132,7 @@ nb::list exchange(OpenedCommunicator& opened, const std::string& tag, const std:
     const Unlocked unlocked;
     parts = opened.communicator->exchange(tag, ranks, given);
   }
-  return listOf(parts);
+  return partsInPython(parts);
 }
 
 std::vector<int64_t> alive(const OpenedCommunicator& opened) {

@@ -88,7 +88,8 @@ struct CompiledSource {
 };
 
 /// What `fusion` becomes on the device: where the schedule is kept, blocks have one thread on a processor, and axes of
-/// threads are loops there; without a communicator, meshes of one and the same device say nothing. Calls without the interpreter's lock. Errors: those of compile().
+/// threads are loops there; without a communicator, meshes of one and the same device say nothing. Calls without the
+/// interpreter's lock. Errors: those of compile().
 CompiledSource compiledFusion(std::shared_ptr<const Fusion> fusion, Device& device, const CompileOptions& options);
 
 /// Outputs are arrays that their framework makes: each has memory of its own. Callers wait for them.

@@ -16,6 +16,7 @@ from tokamak.nvfuser import (
     MultiDeviceExecutor, MultiDeviceExecutorParams, ParallelType, SchedulerType)
 
 from nvfuser_names import REFUSED, WORKS
+from shared import run_in_threads
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6) / 8 - 1
 
