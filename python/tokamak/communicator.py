@@ -85,8 +85,11 @@ class Communicator:
         gone, or does not come in time."""
         if not isinstance(own, (bytes, bytearray, memoryview)):
             raise TypeError(f"exchange takes bytes, not {shown(own)}")
+        return self._exchange("of the caller", bytes(own))
+
+    def _exchange(self, tag, own):
         native = self._opened()
-        return native.exchange("of the caller", list(range(native.size)), bytes(own))
+        return native.exchange(tag, list(range(native.size)), own)
 
     def barrier(self) -> None:
         """Returns when all ranks have called it."""

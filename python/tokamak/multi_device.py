@@ -80,6 +80,15 @@ class MultiDeviceExecutor:
     __call__ = run
 
     def _run(self, inputs, out):
+        try:
+            return self._called(inputs, out)
+        except BaseException as error:
+            # Other ranks that wait for this call hear of it. What is refused while another thread calls is none.
+            if getattr(error, "code", None) != "usage":
+                self._native.leave(f"{type(error).__name__}: {error}")
+            raise
+
+    def _called(self, inputs, out):
         native = self._opened()
         given = listed("run: inputs", inputs)
         written = None if out is None else listed("run: out", out)
@@ -162,7 +171,7 @@ class MultiDeviceExecutor:
             raise _tokamak.BindError(f"gather: {len(parts)} outputs were given; this rank has {sum(here)}")
         own = iter(parts)
         told = [_packed(next(own)) if is_here else b"" for is_here in here]
-        given = [_unjoined(each) for each in self._communicator.exchange(_joined(told))]
+        given = [_unjoined(each) for each in self._communicator._exchange("gather", _joined(told))]
         own = iter(parts)
         whole = []
         for i, sharding in enumerate(shardings):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <set>
 #include <thread>
 #include <utility>
@@ -179,26 +180,44 @@ std::vector<OutputLayout> Program::outputLayouts(std::span<const Argument> input
   return executor_->outputLayouts(values, options);
 }
 
+// Other ranks that wait for a call are told of one that fails before it comes to the evaluator; what is refused while
+// another thread calls (Usage) is none.
+template <class Call>
+auto Program::asCall(const Call& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Usage) executor_->evaluator().leave(std::current_exception());
+    throw;
+  }
+}
+
 std::vector<Tensor> Program::run(std::span<const Argument> inputs, std::span<const Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
-  const std::vector<RunValue> values = inOrder(inputs);
-  requireNumbersFit(values);
-  return executor_->runWithInput(values, outputs, stream, options);
+  return asCall([&] {
+    const std::vector<RunValue> values = inOrder(inputs);
+    requireNumbersFit(values);
+    return executor_->runWithInput(values, outputs, stream, options);
+  });
 }
 
 std::vector<Tensor> Program::run(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                                  const std::shared_ptr<Stream>& stream, const PrepareOptions& options) {
-  const std::vector<RunValue> values(inputs.begin(), inputs.end());
-  return executor_->runWithInput(values, outputs, stream, options);
+  return asCall([&] {
+    const std::vector<RunValue> values(inputs.begin(), inputs.end());
+    return executor_->runWithInput(values, outputs, stream, options);
+  });
 }
 
 void Program::runInto(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                       std::span<const ScalarValue> scalars, CallMemo* memo) {
-  size_t next = 0;
-  for (size_t i = 0; next < scalars.size() && i < hostProgram().inputs().size(); ++i) {
-    if (const Scalar* scalar = asScalar(hostProgram().inputs()[i])) requireFitting("input", *scalar, scalars[next++]);
-  }
-  executor_->runInto(inputs, outputs, stream, scalars, memo);
+  asCall([&] {
+    size_t next = 0;
+    for (size_t i = 0; next < scalars.size() && i < hostProgram().inputs().size(); ++i) {
+      if (const Scalar* scalar = asScalar(hostProgram().inputs()[i])) requireFitting("input", *scalar, scalars[next++]);
+    }
+    executor_->runInto(inputs, outputs, stream, scalars, memo);
+  });
 }
 
 std::vector<Tensor> Program::run(std::initializer_list<Argument> inputs, std::initializer_list<Tensor> outputs,

@@ -111,6 +111,8 @@ class TOKAMAK_EXPORT Program {
   friend MultiDeviceExecutor& executorOf(Program& program);
   explicit Program(std::unique_ptr<MultiDeviceExecutor> executor);
   const HostIrContainer& hostProgram() const;
+  template <class Call>
+  auto asCall(const Call& call);
   std::vector<RunValue> inOrder(std::span<const Argument> inputs) const;
   void requireNumbersFit(std::span<const RunValue> values) const;
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/error.h"
 #include "base/require.h"
 #include "compile/exported_program.h"
 #include "compile/make_program.h"
@@ -308,6 +310,12 @@ void bindPrograms(nb::module_& m) {
       .def_prop_ro("updated_inputs", &updatedInputsOf)
       .def("host_text", [](Compiled& it) { return it.program().hostText(); })
       .def("statistics", &statisticsOf)
+      .def(
+          "leave",
+          [](Compiled& it, const std::string& text) {
+            executorOf(it.program()).evaluator().leave(std::make_exception_ptr(Error(ErrorCode::Bind, text)));
+          },
+          "text"_a)
       .def("prepare", &prepare, "sizes"_a)
       .def("layouts_for", &layoutsFor, "arrays"_a, "numbers"_a)
       .def(

@@ -319,6 +319,22 @@ def test_a_rank_that_leaves_is_named():
     assert on_ranks(communicators, work)[0] == (1, "left", "device")
 
 
+def test_a_call_that_does_not_fit_releases_the_other_ranks():
+    inputs = mlp_inputs()
+
+    def work(communicator):
+        executor = MultiDeviceExecutor(mlp(2), communicator)
+        parts = executor.shard(inputs)
+        executor.run(parts)
+        for wrong in ([], parts[:3], [*parts[:3], parts[0]], [*parts[:3], "x"]):
+            error = tokamak.CommunicationError if communicator.rank else (tokamak.BindError, TypeError)
+            with pytest.raises(error):
+                executor.run(parts if communicator.rank else wrong)
+        np.testing.assert_array_equal(executor.run(parts)[0], mlp_of(*inputs))
+
+    on_ranks(Communicator.local(2, timeout=60), work)
+
+
 def test_a_rank_that_does_not_come_is_named():
     communicators = Communicator.local(2, timeout=0.2)
     with pytest.raises(tokamak.CommunicationError, match="rank 1") as caught:

@@ -130,6 +130,14 @@ auto HostIrEvaluator::issued(const Issue& issue) {
   }
 }
 
+void HostIrEvaluator::leave(const std::exception_ptr& error) {
+  const std::shared_ptr<RankCommunications> communications = knownCommunications();
+  const IssueGuard::Attempt attempt(issues_);
+  if (communications == nullptr || !attempt) return;
+  told_broken_ = true;
+  communications->leave(error);
+}
+
 // Whether the caller has an error of the teams that broke, or gets it when he waits for what he called. (Each call
 // behind one that failed fails, too.)
 bool HostIrEvaluator::wasToldOfBreakage() {

@@ -1,6 +1,7 @@
 // HostIrEvaluator: runs a host program on a device: records it once per set of sizes, then replays the plan.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -122,6 +123,9 @@ class HostIrEvaluator {
   /// order. Records the plan if it is new, runs nothing. Errors: as runWithInput().
   std::vector<OutputLayout> outputLayouts(const std::vector<std::pair<Val*, RunValue>>& values,
                                           std::span<const size_t> given, const PrepareOptions& options = {});
+  /// A call of this rank will not come, because of this error, which its caller has: of a program that communicates the
+  /// others are told, as where a call fails. Does nothing while another thread issues a call.
+  void leave(const std::exception_ptr& error);
   /// Whether an input is passed with the launches: calls with other values of it replay the same plan.
   bool isParameter(const Scalar& scalar) const;
   /// Whether no call is under way: it would be destroyed without waiting.

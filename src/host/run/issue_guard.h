@@ -25,6 +25,16 @@ class IssueGuard {
     std::unique_lock<std::mutex> lock_;
   };
 
+  /// The same, which another thread inside makes false.
+  class Attempt {
+   public:
+    explicit Attempt(IssueGuard& guard) : lock_(guard.mutex_, std::try_to_lock) {}
+    explicit operator bool() const { return lock_.owns_lock(); }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+
  private:
   std::mutex mutex_;
 };

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""`tokamak run FILE --comm nccl` in processes that meet by the environment, on GPUs of a fake driver: how they start,
+and what all of them say. (The fake NCCL knows one process alone: programs here send nothing.)
+
+    nccl_programs_test.py --tokamak FILE --fake-driver FILE
+"""
+import argparse
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = argparse.Namespace()
+LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "TOKAMAK_BOOTSTRAP_PORT",
+             "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
+
+# Each rank has all of x.
+COPY = """fusion f(x: f32[4, 3] mesh(0, 1)) -> y {
+  y: f32[4, 3] mesh(0, 1) = set(x)
+}
+"""
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+def environment(**given):
+    known = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
+    return {**known, "TOKAMAK_CUDA_DRIVER": OPTIONS.fake_driver, "TOKAMAK_NCCL": OPTIONS.fake_driver,
+            "TOKAMAK_FAKE_CUDA": "devices=2", **given}
+
+
+def as_of_torchrun(rank, ranks, port):
+    return {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": port}
+
+
+def as_of_mpirun(rank, ranks, port):
+    return {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(ranks), "MASTER_PORT": port,
+            "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks)}
+
+
+def run(text, *jobs, **variables):
+    """A process for each (environment, options); per process its exit code and what it printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "f.fusion"
+        path.write_text(text)
+        started = [subprocess.Popen([OPTIONS.tokamak, "run", path, "--comm", "nccl", *options], text=True,
+                                    env=environment(**job, **variables), stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT) for job, options in jobs]
+        printed = [each.communicate(timeout=100)[0] for each in started]
+    return [(each.returncode, text) for each, text in zip(started, printed)]
+
+
+def job(launcher, *options, others=None):
+    """Two ranks; `others`: the options of rank 1, if they are not the same."""
+    port = free_port()
+    return [(launcher(0, 2, port), options), (launcher(1, 2, port), options if others is None else others)]
+
+
+class Programs(unittest.TestCase):
+    def test_processes_meet_by_what_their_launcher_sets(self):
+        for launcher in (as_of_torchrun, as_of_mpirun):
+            (first, printed), (second, silent) = run(COPY, *job(launcher, "--check"))
+            self.assertEqual((first, second), (0, 0), printed + silent)
+            self.assertIn("check y: ok", printed)
+            self.assertIn("ranks: 2 processes", printed)
+            self.assertEqual(silent, "")
+
+    def test_what_differs_is_told_once(self):
+        (first, printed), (second, silent) = run(COPY, *job(as_of_torchrun, "--seed", "1", others=("--seed", "2")))
+        self.assertEqual((first, second), (4, 4), printed + silent)
+        self.assertEqual(printed, "tokamak: rank 1 has another --seed than rank 0: '2', not '1'; all ranks have to have "
+                                  "the same\n")
+        self.assertEqual(silent, "")
+
+    def test_all_ranks_hear_of_one_without_a_gpu(self):
+        (first, printed), (second, silent) = run(COPY, *job(as_of_torchrun), TOKAMAK_CUDA_DRIVER="/nowhere/libcuda.so")
+        self.assertEqual((first, second), (4, 4), printed + silent)
+        self.assertIn("tokamak: rank 0: no CUDA device: ", printed)
+        self.assertEqual(silent, "")
+
+    def test_a_launcher_that_says_nothing(self):
+        ((code, printed),) = run(COPY, ({}, ()))
+        self.assertEqual(code, 2, printed)
+        self.assertIn("bootstrap: $RANK is not set", printed)
+
+    def test_options_without_effect(self):
+        ((code, printed),) = run(COPY, ({}, ("--device", "cpu")))
+        self.assertEqual(code, 2, printed)
+        self.assertIn("--comm nccl --device cpu: its ranks have a GPU each; leave --device out", printed)
+        (_, printed), _ = run(COPY, *job(as_of_torchrun, "--ranks", "2"))
+        self.assertIn("--ranks: it has no effect with --comm nccl, whose ranks are the processes that the environment "
+                      "tells of; leave one of them out", printed)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tokamak", required=True)
+    parser.add_argument("--fake-driver", required=True)
+    parser.parse_known_args(namespace=OPTIONS)
+    unittest.main(argv=sys.argv[:1])
