@@ -30,7 +30,6 @@ namespace tokamak::python {
 
 namespace {
 
-using Device = std::shared_ptr<OpenedDevice>;
 using Opened = std::shared_ptr<OpenedCommunicator>;
 
 // More than any job takes, and what a clock can count.
@@ -100,32 +99,32 @@ void bindBootstraps(nb::module_& m) {
 
 // --- communicators ---
 
-std::vector<Opened> localCommunicators(const Device& device, int64_t ranks, double timeout) {
+std::vector<Opened> localCommunicators(const std::shared_ptr<OpenedDevice>& device, int64_t ranks, double timeout) {
   constexpr int64_t kMostRanks = 1024;
   TK_REQUIRE(0 < ranks && ranks <= kMostRanks, Usage, "{} ranks were asked for; 1 to {} are legal", ranks, kMostRanks);
-  const std::vector<std::shared_ptr<tokamak::Device>> devices(static_cast<size_t>(ranks), device->device);
+  const std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(ranks), device->device);
   std::vector<Opened> opened;
   for (std::unique_ptr<Communicator>& each : openLocalCommunicators(devices, timeoutOf(timeout)))
     opened.push_back(std::make_shared<OpenedCommunicator>(OpenedCommunicator{device, std::move(each)}));
   return opened;
 }
 
-Opened mpiCommunicator(const Device& device, double timeout) {
+Opened openedMpi(const std::shared_ptr<OpenedDevice>& device, double timeout) {
   auto opened = std::make_shared<OpenedCommunicator>(OpenedCommunicator{device, nullptr});
   const Unlocked unlocked;
   opened->communicator = openMpiCommunicator(device->device, timeoutOf(timeout));
   return opened;
 }
 
-Opened ncclCommunicator(Bootstrap& bootstrap, const Device& device, double timeout) {
+Opened openedNccl(Bootstrap& bootstrap, const std::shared_ptr<OpenedDevice>& device, double timeout) {
   auto opened = std::make_shared<OpenedCommunicator>(OpenedCommunicator{device, nullptr});
   const Unlocked unlocked;
   opened->communicator = openNcclCommunicator(bootstrap, device->device, timeoutOf(timeout));
   return opened;
 }
 
-nb::list exchange(OpenedCommunicator& opened, const std::string& tag, const std::vector<int64_t>& ranks,
-                  const nb::bytes& own) {
+nb::list exchanged(OpenedCommunicator& opened, const std::string& tag, const std::vector<int64_t>& ranks,
+                   const nb::bytes& own) {
   const std::vector<std::byte> given = bytesFrom(own);
   std::vector<std::vector<std::byte>> parts;
   {
@@ -135,7 +134,7 @@ nb::list exchange(OpenedCommunicator& opened, const std::string& tag, const std:
   return partsInPython(parts);
 }
 
-std::vector<int64_t> alive(const OpenedCommunicator& opened) {
+std::vector<int64_t> aliveOf(const OpenedCommunicator& opened) {
   std::vector<int64_t> all(static_cast<size_t>(opened.communicator->size()));
   std::iota(all.begin(), all.end(), int64_t{0});
   return opened.communicator->alive(all);
@@ -149,11 +148,11 @@ void bindCommunicators(nb::module_& m) {
       .def_prop_ro("rank", [](const OpenedCommunicator& it) { return it.communicator->rank(); })
       .def_prop_ro("size", [](const OpenedCommunicator& it) { return it.communicator->size(); })
       .def_prop_ro("device", [](const OpenedCommunicator& it) { return it.device; })
-      .def("exchange", &exchange, "tag"_a, "ranks"_a, "own"_a)
-      .def("alive", &alive);
+      .def("exchange", &exchanged, "tag"_a, "ranks"_a, "own"_a)
+      .def("alive", &aliveOf);
   m.def("local_communicators", &localCommunicators, "device"_a, "ranks"_a, "timeout"_a);
-  m.def("mpi_communicator", &mpiCommunicator, "device"_a, "timeout"_a);
-  m.def("nccl_communicator", &ncclCommunicator, "bootstrap"_a, "device"_a, "timeout"_a);
+  m.def("mpi_communicator", &openedMpi, "device"_a, "timeout"_a);
+  m.def("nccl_communicator", &openedNccl, "bootstrap"_a, "device"_a, "timeout"_a);
   m.def("local_rank", &localRankFromEnvironment, "rank"_a);
   m.def("gpu_count", &countCudaDevices);
   nb::class_<Shardings>(m, "Shardings")

@@ -20,9 +20,9 @@ namespace tokamak::python {
 
 namespace {
 
-Part partWith(const TensorView& tensor, const std::vector<int64_t>& sizes, const ScalarBindings& bindings,
-              int64_t rank) {
-  Part part;
+OwnPart partWith(const TensorView& tensor, const std::vector<int64_t>& sizes, const ScalarBindings& bindings,
+                 int64_t rank) {
+  OwnPart part;
   for (const IndexRange& each : partOf(tensor, sizes, bindings, rank)) part.emplace_back(each.start, each.extent);
   return part;
 }
@@ -47,7 +47,7 @@ nb::object toldOf(const std::optional<ShardsTold>& told) {
   return nb::make_tuple(told->shape, told->devices, told->axes);
 }
 
-std::optional<Part> partOfRank(const TensorView& tensor, const std::vector<int64_t>& sizes, int64_t rank) {
+std::optional<OwnPart> partOfRank(const TensorView& tensor, const std::vector<int64_t>& sizes, int64_t rank) {
   ScalarBindings bindings;
   bindShape(tensor, sizes, bindings);
   if (!isOn(tensor, rank)) return std::nullopt;
@@ -81,8 +81,8 @@ std::vector<std::optional<ShardsTold>> Shardings::outputs() const {
   return told;
 }
 
-std::vector<std::optional<Part>> Shardings::inputParts(const std::vector<std::optional<std::vector<int64_t>>>& sizes,
-                                                       int64_t rank) const {
+std::vector<std::optional<OwnPart>> Shardings::inputParts(const std::vector<std::optional<std::vector<int64_t>>>& sizes,
+                                                          int64_t rank) const {
   const std::vector<Val*>& inputs = fusion_->inputs();
   TK_REQUIRE(sizes.size() == inputs.size(), Bind, "shard: {} inputs for a definition that has {}", sizes.size(),
              inputs.size());
@@ -93,7 +93,7 @@ std::vector<std::optional<Part>> Shardings::inputParts(const std::vector<std::op
                tensor == nullptr ? "number" : "tensor", tensor == nullptr ? "tensor" : "number");
     if (tensor != nullptr) bindShape(*tensor, *sizes[i], bindings);
   }
-  std::vector<std::optional<Part>> parts;
+  std::vector<std::optional<OwnPart>> parts;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorView* const tensor = asTensor(inputs[i]);
     if (tensor == nullptr || !isOn(*tensor, rank))

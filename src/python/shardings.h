@@ -28,8 +28,8 @@ nanobind::object toldOf(const std::optional<ShardsTold>& told);
 
 /// Per axis the first index and the number of indices that the rank has of a tensor of these whole sizes; nothing where
 /// it has none. Errors: Bind for sizes that do not fit; those of shardsOf().
-using Part = std::vector<std::pair<int64_t, int64_t>>;
-std::optional<Part> partOfRank(const TensorView& tensor, const std::vector<int64_t>& sizes, int64_t rank);
+using OwnPart = std::vector<std::pair<int64_t, int64_t>>;
+std::optional<OwnPart> partOfRank(const TensorView& tensor, const std::vector<int64_t>& sizes, int64_t rank);
 
 /// All devices of the fusion's meshes, in increasing order.
 std::vector<int64_t> meshDevicesOf(const Fusion& fusion);
@@ -47,8 +47,8 @@ class Shardings {
   std::vector<std::optional<ShardsTold>> outputs() const;
   /// Of inputs of these whole sizes (nothing for a scalar) what the rank has; nothing where it has no part. Errors:
   /// Bind for another number of inputs, and for sizes that do not fit one another.
-  std::vector<std::optional<Part>> inputParts(const std::vector<std::optional<std::vector<int64_t>>>& sizes,
-                                              int64_t rank) const;
+  std::vector<std::optional<OwnPart>> inputParts(const std::vector<std::optional<std::vector<int64_t>>>& sizes,
+                                                 int64_t rank) const;
 
  private:
   std::unique_ptr<Fusion> fusion_;

@@ -17,9 +17,10 @@ OPTIONS = argparse.Namespace()
 LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "TOKAMAK_BOOTSTRAP_PORT",
              "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
-# Each rank has all of x.
-COPY = """fusion f(x: f32[4, 3] mesh(0, 1)) -> y {
-  y: f32[4, 3] mesh(0, 1) = set(x)
+# Each rank has all of x, in memory of the host. (Without NVRTC the driver's copies are all that there is.)
+COPY = """fusion f(x: f32[4, 3] mesh(0, 1) in host) -> y {
+  here: f32[4, 3] mesh(0, 1) in device = set(x)
+  y: f32[4, 3] mesh(0, 1) in host = set(here)
 }
 """
 
@@ -33,7 +34,7 @@ def free_port():
 def environment(**given):
     known = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
     return {**known, "TOKAMAK_CUDA_DRIVER": OPTIONS.fake_driver, "TOKAMAK_NCCL": OPTIONS.fake_driver,
-            "TOKAMAK_FAKE_CUDA": "devices=2", **given}
+            "TOKAMAK_FAKE_CUDA": "devices=2", "TOKAMAK_NVRTC": "/nowhere/nvrtc.so", **given}
 
 
 def as_of_torchrun(rank, ranks, port):
