@@ -105,22 +105,26 @@ std::vector<Opened> localCommunicators(const std::shared_ptr<OpenedDevice>& devi
   const std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(ranks), device->device);
   std::vector<Opened> opened;
   for (std::unique_ptr<Communicator>& each : openLocalCommunicators(devices, timeoutOf(timeout)))
-    opened.push_back(std::make_shared<OpenedCommunicator>(OpenedCommunicator{device, std::move(each)}));
+    opened.push_back(std::make_shared<OpenedCommunicator>(device, std::move(each)));
   return opened;
 }
 
 Opened openedMpi(const std::shared_ptr<OpenedDevice>& device, double timeout) {
-  auto opened = std::make_shared<OpenedCommunicator>(OpenedCommunicator{device, nullptr});
-  const Unlocked unlocked;
-  opened->communicator = openMpiCommunicator(device->device, timeoutOf(timeout));
-  return opened;
+  std::unique_ptr<Communicator> communicator;
+  {
+    const Unlocked unlocked;
+    communicator = openMpiCommunicator(device->device, timeoutOf(timeout));
+  }
+  return std::make_shared<OpenedCommunicator>(device, std::move(communicator));
 }
 
 Opened openedNccl(Bootstrap& bootstrap, const std::shared_ptr<OpenedDevice>& device, double timeout) {
-  auto opened = std::make_shared<OpenedCommunicator>(OpenedCommunicator{device, nullptr});
-  const Unlocked unlocked;
-  opened->communicator = openNcclCommunicator(bootstrap, device->device, timeoutOf(timeout));
-  return opened;
+  std::unique_ptr<Communicator> communicator;
+  {
+    const Unlocked unlocked;
+    communicator = openNcclCommunicator(bootstrap, device->device, timeoutOf(timeout));
+  }
+  return std::make_shared<OpenedCommunicator>(device, std::move(communicator));
 }
 
 nb::list exchanged(OpenedCommunicator& opened, const std::string& tag, const std::vector<int64_t>& ranks,

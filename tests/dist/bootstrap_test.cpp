@@ -12,6 +12,7 @@
 
 #include "compile/temporary_folder.h"
 #include "dist/sockets/bootstrap.h"
+#include "dist/sockets/message.h"
 #include "dist/sockets/rank_sockets.h"
 #include "dist/sockets/socket.h"
 #include "error_of.h"
@@ -134,6 +135,20 @@ TEST(Bootstrap, ThreadsThatDoNotComeAreNamed) {
   const CommunicationError failure = failureOf([&] { bootstraps[0]->exchange({}); });
   EXPECT_EQ(failure.fault(), CommunicationFault::TimedOut);
   EXPECT_EQ(failure.message(), "bootstrap: rank 1 did not come within 30 ms");
+}
+
+TEST(Messages, ThatEndEarlyHaveZerosUnlessTheyAreOurOwn) {
+  MessageWriter writer;
+  writer.add(int64_t{7});
+  MessageReader of_strangers(writer.bytes());
+  EXPECT_EQ(of_strangers.number(), 7);
+  EXPECT_EQ(of_strangers.number(), 0);
+  EXPECT_TRUE(of_strangers.numbers().empty());
+  MessageReader of_ours(writer.bytes(), ShortMessage::IsAFault);
+  EXPECT_EQ(of_ours.number(), 7);
+  const Error error = errorOf([&] { of_ours.number(); });
+  EXPECT_EQ(error.code(), ErrorCode::Internal);
+  EXPECT_THAT(error.message(), testing::HasSubstr("a message of another rank has 0 bytes where 8 are expected"));
 }
 
 TEST(Bootstrap, TheEnvironmentOfMpirunIsReadWhereNobodyElseSaysTheRank) {

@@ -4,12 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "dist/communication_error.h"
-#include "dist/communication_request.h"
+#include "dist/sockets/message.h"
 
 namespace tokamak {
 
@@ -29,41 +25,21 @@ struct MpiJobKey {
   auto operator<=>(const MpiJobKey&) const = default;
 };
 
-/// Numbers as 8 bytes each; texts and lists behind their lengths.
-class MpiMessageWriter {
+/// A message that says what it is, and who talks.
+class MpiMessageWriter : public MessageWriter {
  public:
   MpiMessageWriter(MpiMessageKind kind, const MpiJobKey& job);
-
-  void add(int64_t number);
-  void add(std::string_view text);
-  void add(std::span<const int64_t> numbers);
-  void add(std::span<const std::byte> bytes);
-  void add(const Breakage& breakage);
-  void add(const CommunicationRequest& request);
-  std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
 };
 
-/// Reads what a writer wrote, in its order. The bytes outlive it.
-class MpiMessageReader {
+/// Reads what a writer wrote, in its order. The bytes outlive it. Errors: Internal for a message that is shorter.
+class MpiMessageReader : public MessageReader {
  public:
   explicit MpiMessageReader(std::span<const std::byte> bytes);
 
   MpiMessageKind kind() const { return kind_; }
   const MpiJobKey& job() const { return job_; }
-  int64_t number();
-  std::string text();
-  std::vector<int64_t> numbers();
-  std::vector<std::byte> bytes();
-  Breakage breakage();
-  CommunicationRequest request();
 
  private:
-  std::span<const std::byte> next(size_t bytes);
-
-  std::span<const std::byte> rest_;
   MpiMessageKind kind_ = MpiMessageKind::Arrival;
   MpiJobKey job_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/require.h"
+
 namespace tokamak {
 
 MessageWriter& MessageWriter::add(int64_t number) {
@@ -28,6 +30,8 @@ MessageWriter& MessageWriter::add(const CommunicationRequest& request) {
 }
 
 std::span<const std::byte> MessageReader::next(size_t bytes) {
+  TK_CHECK(if_short_ == ShortMessage::EndsInZeros || bytes <= rest_.size(),
+           "a message of another rank has {} bytes where {} are expected", rest_.size(), bytes);
   const std::span<const std::byte> taken = rest_.first(std::min(bytes, rest_.size()));
   rest_ = rest_.subspan(taken.size());
   return taken;

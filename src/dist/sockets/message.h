@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dist/communication_error.h"
@@ -23,16 +24,23 @@ class MessageWriter {
   MessageWriter& add(const Breakage& breakage);
   MessageWriter& add(const CommunicationRequest& request);
   std::span<const std::byte> bytes() const { return bytes_; }
+  std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what a writer wrote, in its order. The bytes outlive it. A message that is shorter has zeros and empty lists
-/// at its end.
+/// What a message is that ends before all is read.
+enum class ShortMessage : uint8_t {
+  EndsInZeros,  ///< one of somebody who may be no rank of ours: zeros and empty lists are read
+  IsAFault,     ///< one of our own. Errors: Internal
+};
+
+/// Reads what a writer wrote, in its order. The bytes outlive it.
 class MessageReader {
  public:
-  explicit MessageReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit MessageReader(std::span<const std::byte> bytes, ShortMessage if_short = ShortMessage::EndsInZeros)
+      : rest_(bytes), if_short_(if_short) {}
 
   int64_t number();
   std::string text();
@@ -45,6 +53,7 @@ class MessageReader {
   std::span<const std::byte> next(size_t bytes);
 
   std::span<const std::byte> rest_;
+  ShortMessage if_short_;
 };
 
 }  // namespace tokamak
