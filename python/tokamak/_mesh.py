@@ -1,7 +1,6 @@
 """Meshes: the devices that a tensor is spread over."""
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from ._arguments import integer, listed, plain, shown
@@ -24,8 +23,8 @@ class DeviceMesh:
                 raise ValueError(f"DeviceMesh: {count} devices; legal are 1 to {_MOST_DEVICES}")
             devices = range(count)
         self._shape, self._devices = _flat(listed("DeviceMesh", devices))
-        repeated = next((each for each in self._devices if self._devices.count(each) > 1), None)
-        if repeated is not None:
+        if len(set(self._devices)) != len(self._devices):
+            repeated = next(each for each in self._devices if self._devices.count(each) > 1)
             raise ValueError(f"DeviceMesh: device {repeated} is named twice; each has one place in a mesh")
         if min(self._devices) < 0:
             raise ValueError(f"DeviceMesh: device {min(self._devices)} is negative; ranks are numbered from 0 on")
@@ -59,13 +58,6 @@ class DeviceMesh:
         chunk = -(-tensor.shape[axis] // self.size)
         start = self._devices.index(device) * chunk
         return tensor[(slice(None),) * (axis % rank) + (slice(start, start + chunk),)]
-
-    def _coordinates(self, device):
-        """Where a device stands, or None."""
-        if device not in self._devices:
-            return None
-        places = itertools.product(*(range(count) for count in self._shape))
-        return next(itertools.islice(places, self._devices.index(device), None))
 
     def _text(self):
         """As texts of programs have it: mesh((0, 1), (2, 3))."""
