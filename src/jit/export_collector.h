@@ -11,7 +11,7 @@
 
 #include "jit/exported_kernels.h"
 #include "jit/kernel_library.h"
-#include "jit/planning_device.h"
+#include "device/planning_device.h"
 
 namespace tokamak {
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "jit/kernel_library.h"
-#include "jit/planning_device.h"
+#include "device/planning_device.h"
 #include "jit/prepared_kernel.h"
 
 namespace tokamak {

@@ -1,7 +1,5 @@
 #include "simulate/model_device.h"
 
-#include <functional>
-
 #include "analysis/op_counts.h"
 #include "base/require.h"
 #include "device/kernel_target.h"
@@ -12,11 +10,6 @@
 namespace tokamak {
 
 namespace {
-
-constexpr uintptr_t kAlignment = 256;
-
-struct ModelStream final : Stream {};
-struct ModelEvent final : Event {};
 
 void addArithmetic(const Expr& expr, const ScalarBindings& sizes, ModelWork& work) {
   const double count = arithmeticOf(expr, sizes);
@@ -67,23 +60,9 @@ class ModelTeam final : public TeamCommunicator {
 
 }  // namespace
 
-ModelDevice::ModelDevice() {
-  properties_.name = "model";
-  properties_.description = "says what its works would do";
-  properties_.activates_products = true;
-}
-
-KernelTarget ModelDevice::kernelTarget() const { return hopperTarget(); }
-
-std::unique_ptr<Stream> ModelDevice::makeStream() { return std::make_unique<ModelStream>(); }
-
-std::unique_ptr<Event> ModelDevice::createEvent() { return std::make_unique<ModelEvent>(); }
-
-void* ModelDevice::allocate(int64_t bytes, MemoryKind, Stream&) {
-  const uintptr_t address = next_address_;
-  next_address_ += (static_cast<uintptr_t>(bytes) / kAlignment + 1) * kAlignment;
-  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): an address that is never dereferenced
-}
+ModelDevice::ModelDevice()
+    : PlanningDevice(hopperTarget(),
+                     {.name = "model", .description = "says what its works would do", .activates_products = true}) {}
 
 std::shared_ptr<const Work> ModelDevice::prepare(const WorkRequest& request) {
   auto work = std::make_shared<ModelWork>();

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/device.h"
+#include "device/planning_device.h"
 #include "device/work.h"
 #include "dist/communicator.h"
 
@@ -26,40 +26,15 @@ struct ModelWork final : Work {
   std::shared_ptr<const std::vector<int64_t>> team = {};  ///< whose communications these are
 };
 
-/// Its addresses are no memory. A segment is one work, and a product group, too, as on a GPU.
+/// A segment is one work, and a product group, too, as on a GPU.
 /// Thread safety: one thread at a time.
-class ModelDevice final : public Device {
+class ModelDevice final : public PlanningDevice {
  public:
   ModelDevice();
 
-  const DeviceProperties& properties() const override { return properties_; }
-  KernelTarget kernelTarget() const override;
-  bool makesKernels() override { return true; }
-  std::unique_ptr<Event> createEvent() override;
-  void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
-  void release(void*, int64_t, MemoryKind, Stream&) override {}
-  MemoryStatistics memoryStatistics(MemoryKind) const override { return {}; }
-  void record(Event&, Stream&) override {}
-  void wait(Stream&, const Event&) override {}
   /// A ModelWork, as all works here. Of a LaunchKernel, whose arithmetic nobody counts, it has none.
   /// Errors: Bind where a size is unknown.
   std::shared_ptr<const Work> prepare(const WorkRequest& request) override;
-  void copy(Stream&, void*, const void*, int64_t) override {}
-  void fill(Stream&, void*, uint8_t, int64_t) override {}
-  void launch(Stream&, const Work&, std::span<void* const>) override {}
-  void callback(Stream&, std::function<void()>) override {}
-  void writeFlag(Stream&, uint64_t*, uint64_t) override {}
-  void waitFlag(Stream&, const uint64_t*, uint64_t) override {}
-  void synchronize(Stream&) override {}
-  void synchronize(const Event&) override {}
-  bool isDone(const Event&) override { return true; }
-
- protected:
-  std::unique_ptr<Stream> makeStream() override;
-
- private:
-  DeviceProperties properties_;
-  uintptr_t next_address_ = uintptr_t{1} << 44U;
 };
 
 /// One rank of a job that does not exist: its works are ModelWorks. Teams are formed at once, and never break;

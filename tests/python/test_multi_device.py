@@ -221,7 +221,7 @@ def test_without_a_communicator_it_is_for_one_device():
     assert executor.communicator is None and executor.device == "cpu"
     np.testing.assert_array_equal(executor.gather(executor.run(executor.shard([x])))[0], x * 2)
     np.testing.assert_array_equal(rows(1).execute([x])[0], x * 2)
-    with pytest.raises(tokamak.UnsupportedError, match=r"execute: the definition is spread over devices 0, 1, and this"):
+    with pytest.raises(tokamak.UnsupportedError, match="execute: the definition is spread over devices 0, 1, "):
         rows(2).execute([x])
     for make in (tokamak.compile, lambda fd: tokamak.export(fd, inputs=[x])):
         with pytest.raises(tokamak.UnsupportedError, match="the definition is spread over devices 0, 1"):

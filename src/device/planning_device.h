@@ -1,6 +1,12 @@
 // PlanningDevice: a device without memory: programs can be planned on it, not run.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
 #include "device/device.h"
 #include "device/kernel_target.h"
 #include "device/work.h"
@@ -16,7 +22,6 @@ class PlanningDevice : public Device {
   const DeviceProperties& properties() const override { return properties_; }
   KernelTarget kernelTarget() const override { return target_; }
   bool makesKernels() override { return true; }
-  std::unique_ptr<Stream> makeStream() override;
   std::unique_ptr<Event> createEvent() override;
   /// A multiple of 256 that is no memory.
   void* allocate(int64_t bytes, MemoryKind kind, Stream& stream) override;
@@ -35,13 +40,17 @@ class PlanningDevice : public Device {
   bool isDone(const Event&) override { return true; }
 
  protected:
+  /// With these properties.
+  PlanningDevice(const KernelTarget& target, DeviceProperties properties)
+      : target_(target), properties_(std::move(properties)) {}
   /// Whether no kernel is made for it: a product, or on a GPU a product with its activation.
   bool isLibraryCall(const WorkRequest& request) const;
+  std::unique_ptr<Stream> makeStream() override;
 
  private:
   KernelTarget target_;
   DeviceProperties properties_;
-  uintptr_t next_ = uintptr_t{1} << 40;
+  uintptr_t next_ = uintptr_t{1} << 44;
 };
 
 }  // namespace tokamak

@@ -1,4 +1,4 @@
-#include "jit/planning_device.h"
+#include "device/planning_device.h"
 
 #include "graph/product_group.h"
 #include "ir/ops/host/post_on_stream.h"
