@@ -181,9 +181,6 @@ void bindCommunicators(nb::module_& m) {
       .def("input_parts", [](Shardings& it, const std::vector<std::optional<std::vector<int64_t>>>& sizes,
                              int64_t rank) { return it.inputParts(sizes, rank); });
   m.def("mesh_devices", [](const Definition& definition) { return meshDevicesOf(definition.program()); });
-  m.def("sharding_of", [](Definition& definition, const Value& value) {
-    return toldOf(shardsToldOf(*definition.scheduledTensor(value)));
-  });
   m.def("part_of", [](Definition& definition, const Value& value, const std::vector<int64_t>& sizes, int64_t rank) {
     return partOfRank(*definition.scheduledTensor(value), sizes, rank);
   });
