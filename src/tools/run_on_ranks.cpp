@@ -129,7 +129,7 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
   };
   const std::shared_ptr<Device> device = openCpuDevice({.threads = 1});
   const std::shared_ptr<Stream> stream = device->createStream();
-  RunReport report(reportForm(options), file.program().name(), options.device);
+  RunReport report(reportForm(options), file.program().name(), options.comm == "nccl" ? "cuda" : options.device);
   std::optional<OutputPlaces> places;
   InputValues inputs;
   std::vector<std::string> names;

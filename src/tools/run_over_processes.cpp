@@ -20,6 +20,7 @@
 #include "compile/agreed_steps.h"
 #include "dist/mpi/mpi_communicator.h"
 #include "dist/nccl/nccl_communicator.h"
+#include "dist/nccl/nccl_library.h"
 #include "dist/sockets/bootstrap.h"
 #include "jit/open_device.h"
 #include "tools/program_file.h"
@@ -93,7 +94,7 @@ std::unique_ptr<Communicator> overMpi(const RunOptions& options) {
   return mpiCommunicator(device, {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations});
 }
 
-// Its number on the machine is the GPU's. All ranks hear of one that has none, before anybody waits for NCCL.
+// Its number on the machine is the GPU's. All ranks hear of one that has none, or no NCCL, before anybody waits for it.
 std::unique_ptr<Communicator> overNccl(const RunOptions& options) {
   TK_REQUIRE(!options.written.contains("--device") || options.device == "cuda", Usage,
              "--comm nccl --device {}: its ranks have a GPU each; leave --device out", options.device);
@@ -105,6 +106,7 @@ std::unique_ptr<Communicator> overNccl(const RunOptions& options) {
     TK_REQUIRE(reason.empty(), Unsupported, "no CUDA device: {}", reason);
     const int64_t number = localRankFromEnvironment(bootstrap->rank()) % countCudaDevices();
     device = openCudaDevice(number, {.poisons_memory = true});
+    NcclLibrary::load();
   } catch (const Error& error) {
     failure = fmt::format("rank {}: {}", bootstrap->rank(), error.what());
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`tokamak run FILE --comm nccl` in processes that meet by the environment, on GPUs of a fake driver: how they start,
-and what all of them say. (The fake NCCL knows one process alone: programs here send nothing.)
+and what all of them say. (The fake NCCL knows one process alone: programs of several send nothing.)
 
     nccl_programs_test.py --tokamak FILE --fake-driver FILE
 """
@@ -23,6 +23,13 @@ COPY = """fusion f(x: f32[4, 3] mesh(0, 1) in host) -> y {
   y: f32[4, 3] mesh(0, 1) in host = set(here)
 }
 """
+
+BROADCAST = """%HostIrContainer { (@T0) -> (@T1) :
+  Communication 0 (type=Broadcast, team=(0), root=0, input=@T0, output=@T1, backend=NCCL)
+  Wait Communication 0
+} // %HostIrContainer
+""".replace("@T0", "T0_g_float[iS0{4}, iS1{5}] (DeviceMesh{0})").replace(
+    "@T1", "T1_g_float[iS2{4}, iS3{5}] (DeviceMesh{0})")
 
 
 def free_port():
@@ -50,7 +57,7 @@ def as_of_mpirun(rank, ranks, port):
 def run(text, *jobs, **variables):
     """A process for each (environment, options); per process its exit code and what it printed."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "f.fusion"
+        path = pathlib.Path(folder) / ("f.host_ir" if text.startswith("%") else "f.fusion")
         path.write_text(text)
         started = [subprocess.Popen([OPTIONS.tokamak, "run", path, "--comm", "nccl", *options], text=True,
                                     env=environment(**job, **variables), stdout=subprocess.PIPE,
@@ -86,6 +93,17 @@ class Programs(unittest.TestCase):
         self.assertEqual((first, second), (4, 4), printed + silent)
         self.assertIn("tokamak: rank 0: no CUDA device: ", printed)
         self.assertEqual(silent, "")
+
+    def test_all_ranks_hear_of_one_without_nccl(self):
+        (first, printed), (second, silent) = run(COPY, *job(as_of_torchrun), TOKAMAK_NCCL="/nowhere/nccl.so")
+        self.assertEqual((first, second), (4, 4), printed + silent)
+        self.assertIn("tokamak: rank 0: NCCL: no library that communicates between GPUs was found", printed)
+        self.assertEqual(silent, "")
+
+    def test_one_rank_communicates_with_itself(self):
+        ((code, printed),) = run(BROADCAST, (as_of_torchrun(0, 1, "1"), ("--check", "--repeat", "3")))
+        self.assertEqual(code, 0, printed)
+        self.assertIn("check T1: ok", printed)
 
     def test_a_launcher_that_says_nothing(self):
         ((code, printed),) = run(COPY, ({}, ()))
