@@ -1,6 +1,7 @@
 #include "compile/multi_device_executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/device_mesh.h"
 #include "base/require.h"
@@ -29,41 +30,40 @@ MultiDeviceExecutorParams through(Communicator& communicator, MultiDeviceExecuto
   return params;
 }
 
-std::unique_ptr<HostIrContainer> lowered(const Fusion& fusion, const HostLoweringOptions& lowering,
-                                         const Communicator* communicator) {
-  if (communicator == nullptr || !hasShardings(fusion)) return lowerToHostProgram(fusion, lowering);
-  auto local =
-      localProgram(*lowerToRanks(fusion, lowering), {.number = communicator->rank(), .ranks = communicator->size()});
-  finishHostProgram(*local, lowering);
-  return local;
-}
-
-// A rank lacks inputs and outputs of meshes that it is not in.
-MultiDeviceExecutor::Outputs outputsOnRank(const Fusion& fusion, const Communicator* communicator) {
-  MultiDeviceExecutor::Outputs all = MultiDeviceExecutor::outputsOf(fusion);
-  if (communicator == nullptr) return all;
-  const auto isHere = [&](const TensorView* tensor) {
-    return tensor->mesh().empty() || hasRank(tensor->mesh(), communicator->rank());
-  };
-  const std::vector<TensorView*> inputs = tensorsOf(fusion.inputs());
+// A rank lacks inputs and outputs of meshes that it is not in, as the program over ranks says, where all have one.
+MultiDeviceExecutor::Outputs outputsOnRank(const HostIrContainer& program, const MultiDeviceExecutor::Outputs& all,
+                                           int64_t rank) {
+  const auto isHere = [&](const TensorView* tensor) { return tensor->mesh().empty() || hasRank(tensor->mesh(), rank); };
+  const std::vector<TensorView*> inputs = tensorsOf(program.inputs());
   const auto here = [&](const std::vector<TensorView*>& tensors, size_t number) {
     return static_cast<size_t>(
         std::count_if(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(number), isHere));
   };
   MultiDeviceExecutor::Outputs own;
   for (const size_t i : all.given)
-    if (isHere(fusion.outputs()[i])) own.given.push_back(here(fusion.outputs(), i));
+    if (isHere(program.outputs()[i])) own.given.push_back(here(program.outputs(), i));
   for (const auto& [output, input] : all.in_place)
-    if (isHere(fusion.outputs()[output]))
-      own.in_place.emplace_back(here(fusion.outputs(), output), here(inputs, input));
+    if (isHere(program.outputs()[output]))
+      own.in_place.emplace_back(here(program.outputs(), output), here(inputs, input));
   return own;
+}
+
+std::pair<std::unique_ptr<HostIrContainer>, MultiDeviceExecutor::Outputs> lowered(const Fusion& fusion,
+                                                                                  const HostLoweringOptions& lowering,
+                                                                                  const Communicator* communicator) {
+  MultiDeviceExecutor::Outputs outputs = MultiDeviceExecutor::outputsOf(fusion);
+  if (communicator == nullptr || !hasShardings(fusion)) return {lowerToHostProgram(fusion, lowering), outputs};
+  const std::unique_ptr<HostIrContainer> program = lowerToRanks(fusion, lowering);
+  auto local = localProgram(*program, {.number = communicator->rank(), .ranks = communicator->size()});
+  finishHostProgram(*local, lowering);
+  return {std::move(local), outputsOnRank(*program, outputs, communicator->rank())};
 }
 
 }  // namespace
 
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Device& device, const MultiDeviceExecutorParams& params)
-    : MultiDeviceExecutor(lowered(fusion, loweringFor(device, params.lowering), params.evaluator.communicator),
-                          outputsOnRank(fusion, params.evaluator.communicator), device, evaluationOf(params)) {}
+    : MultiDeviceExecutor(lowered(fusion, loweringFor(device, params.lowering), params.evaluator.communicator), device,
+                          evaluationOf(params)) {}
 
 MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Communicator& communicator,
                                          const MultiDeviceExecutorParams& params)
@@ -72,6 +72,10 @@ MultiDeviceExecutor::MultiDeviceExecutor(const Fusion& fusion, Communicator& com
 MultiDeviceExecutor::MultiDeviceExecutor(std::unique_ptr<HostIrContainer> program, Outputs outputs, Device& device,
                                          const HostIrEvaluatorParams& params)
     : evaluator_(std::make_unique<HostIrEvaluator>(std::move(program), device, params)), outputs_(std::move(outputs)) {}
+
+MultiDeviceExecutor::MultiDeviceExecutor(std::pair<std::unique_ptr<HostIrContainer>, Outputs> lowered, Device& device,
+                                         const HostIrEvaluatorParams& params)
+    : MultiDeviceExecutor(std::move(lowered.first), std::move(lowered.second), device, params) {}
 
 MultiDeviceExecutor::Outputs MultiDeviceExecutor::outputsOf(const Fusion& fusion) {
   Outputs outputs;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "compile/lower_fusion.h"
@@ -68,6 +69,8 @@ class MultiDeviceExecutor {
                                       const PrepareOptions& options = {});
 
  private:
+  MultiDeviceExecutor(std::pair<std::unique_ptr<HostIrContainer>, Outputs> lowered, Device& device,
+                      const HostIrEvaluatorParams& params);
   std::vector<std::pair<Val*, RunValue>> bind(std::span<const RunValue> inputs, std::span<const Tensor> outputs) const;
 
   std::unique_ptr<HostIrEvaluator> evaluator_;

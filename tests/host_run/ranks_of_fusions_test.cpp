@@ -173,6 +173,12 @@ TEST(ProgramsOfOneRank, HaveTheInputsAndOutputsOfTheirRank) {
   EXPECT_TRUE(ranks.programs[2].inputNames().empty() && ranks.programs[2].outputNames().empty());
 }
 
+TEST(ProgramsOfOneRank, LackOutputsThatPropagationPutsElsewhere) {
+  const ProgramsOfRanks ranks("fusion f(a: f32[2] mesh(1)) -> b { b: f32[2] = neg(a) }", 2);
+  EXPECT_TRUE(ranks.programs[0].inputNames().empty() && ranks.programs[0].outputNames().empty());
+  EXPECT_EQ(ranks.programs[1].outputNames(), std::vector<std::string>{"b"});
+}
+
 // The first calls of rank 0 wait for rank 1, which comes when one of them was refused.
 TEST(ProgramsOfOneRank, RefuseACallWhileAnotherThreadIssuesOne) {
   ProgramsOfRanks ranks(kProduct, 2);
