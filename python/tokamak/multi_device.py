@@ -80,16 +80,18 @@ class MultiDeviceExecutor:
     __call__ = run
 
     def _run(self, inputs, out):
+        native = self._opened()
+        issued = native.issued_calls
         try:
-            return self._called(inputs, out)
+            return self._called(native, inputs, out)
         except BaseException as error:
-            # Other ranks that wait for this call hear of it. What is refused while another thread calls is none.
+            # Other ranks that wait for a call hear of one that has not begun. What is refused while another thread
+            # calls is none.
             if getattr(error, "code", None) != "usage":
-                self._native.leave(f"{type(error).__name__}: {error}")
+                native.leave(f"{type(error).__name__}: {error}", issued)
             raise
 
-    def _called(self, inputs, out):
-        native = self._opened()
+    def _called(self, native, inputs, out):
         given = listed("run: inputs", inputs)
         written = None if out is None else listed("run: out", out)
         place_of(given, "cpu" if self._place == INTERPRETER else name_of(self._place))

@@ -180,14 +180,16 @@ std::vector<OutputLayout> Program::outputLayouts(std::span<const Argument> input
   return executor_->outputLayouts(values, options);
 }
 
-// Other ranks that wait for a call are told of one that fails before it comes to the evaluator; what is refused while
-// another thread calls (Usage) is none.
+// Other ranks that wait for a call are told of one that fails before it begins; what is refused while another thread
+// calls (Usage) is none.
 template <class Call>
 auto Program::asCall(const Call& call) {
+  HostIrEvaluator& evaluator = executor_->evaluator();
+  const int64_t issued = evaluator.issuedCalls();
   try {
     return call();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::Usage) executor_->evaluator().leave(std::current_exception());
+    if (error.code() != ErrorCode::Usage) evaluator.leave(std::current_exception(), issued);
     throw;
   }
 }

@@ -262,6 +262,13 @@ nb::list layoutsFor(Compiled& compiled, const nb::list& arrays, const nb::list& 
   return layoutsOf(compiled.outputLayoutsFor(described, given));
 }
 
+// Other ranks are told of a call that does not come: HostIrEvaluator::leave().
+void leave(Compiled& compiled, const std::string& text, int64_t issued_before) {
+  const std::exception_ptr error = std::make_exception_ptr(Error(ErrorCode::Bind, text));
+  const Unlocked unlocked;
+  executorOf(compiled.program()).evaluator().leave(error, issued_before);
+}
+
 // --- calls ---
 
 void bindCalls(nb::module_& m) {
@@ -310,12 +317,8 @@ void bindPrograms(nb::module_& m) {
       .def_prop_ro("updated_inputs", &updatedInputsOf)
       .def("host_text", [](Compiled& it) { return it.program().hostText(); })
       .def("statistics", &statisticsOf)
-      .def(
-          "leave",
-          [](Compiled& it, const std::string& text) {
-            executorOf(it.program()).evaluator().leave(std::make_exception_ptr(Error(ErrorCode::Bind, text)));
-          },
-          "text"_a)
+      .def_prop_ro("issued_calls", [](Compiled& it) { return executorOf(it.program()).evaluator().issuedCalls(); })
+      .def("leave", &leave, "text"_a, "issued_before"_a)
       .def("prepare", &prepare, "sizes"_a)
       .def("layouts_for", &layoutsFor, "arrays"_a, "numbers"_a)
       .def(

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compile/program.h"
@@ -177,6 +178,26 @@ TEST(ProgramsOfOneRank, LackOutputsThatPropagationPutsElsewhere) {
   const ProgramsOfRanks ranks("fusion f(a: f32[2] mesh(1)) -> b { b: f32[2] = neg(a) }", 2);
   EXPECT_TRUE(ranks.programs[0].inputNames().empty() && ranks.programs[0].outputNames().empty());
   EXPECT_EQ(ranks.programs[1].outputNames(), std::vector<std::string>{"b"});
+}
+
+// Each is one error on each rank, whatever the call did wrong before it began; then they meet.
+TEST(ProgramsOfOneRank, TellTheOthersOfCallsThatFailBeforeTheyBegin) {
+  ProgramsOfRanks ranks(kProduct, 2);
+  const std::vector<float> x(4, 1);
+  const std::vector<float> w(6, 1);
+  std::vector<std::string> told(2);
+  ranks.inThreads([&](size_t rank) {
+    const Tensor in = Tensor::wrap(*ranks.device, x, {2, 2});
+    const Tensor weight = Tensor::wrap(*ranks.device, w, {3, 2});
+    const std::vector<std::vector<Argument>> wrong = {{in}, {{"x", in}, {"v", weight}}, {in, in}};
+    for (const std::vector<Argument>& inputs : wrong) {
+      const std::vector<Argument> right = {in, weight};
+      told[rank] = errorOf([&] { ranks.programs[rank].run(rank == 0 ? inputs : right); }).message();
+    }
+    EXPECT_EQ(numbersOf(ranks.programs[rank].run({in, weight})[0]), (std::vector<double>{-4, -4, -4}));
+  });
+  EXPECT_THAT(told[0], testing::HasSubstr("w"));
+  EXPECT_THAT(told[1], testing::HasSubstr("rank 0"));
 }
 
 // The first calls of rank 0 wait for rank 1, which comes when one of them was refused.

@@ -120,6 +120,7 @@ template <class Issue>
 auto HostIrEvaluator::issued(const Issue& issue) {
   if (params_.communicator == nullptr || knownCommunications() == nullptr) return issue();
   const IssueGuard::Entry entry(issues_, program_->name());
+  ++issued_calls_;
   const std::shared_ptr<RankCommunications> communications = currentCommunications();
   try {
     return issue();
@@ -130,12 +131,14 @@ auto HostIrEvaluator::issued(const Issue& issue) {
   }
 }
 
-void HostIrEvaluator::leave(const std::exception_ptr& error) {
-  const std::shared_ptr<RankCommunications> communications = knownCommunications();
+void HostIrEvaluator::leave(const std::exception_ptr& error, int64_t issued_before) {
   const IssueGuard::Attempt attempt(issues_);
-  if (communications == nullptr || !attempt) return;
+  if (knownCommunications() == nullptr || !attempt || issuedCalls() != issued_before) return;
+  try {
+    currentCommunications()->leave(error);  // new teams, where a call would have formed them
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): others have left; the caller's error tells of this, too
+  }
   told_broken_ = true;
-  communications->leave(error);
 }
 
 // Whether the caller has an error of the teams that broke, or gets it when he waits for what he called. (Each call

@@ -1,6 +1,7 @@
 // HostIrEvaluator: runs a host program on a device: records it once per set of sizes, then replays the plan.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -123,9 +124,12 @@ class HostIrEvaluator {
   /// order. Records the plan if it is new, runs nothing. Errors: as runWithInput().
   std::vector<OutputLayout> outputLayouts(const std::vector<std::pair<Val*, RunValue>>& values,
                                           std::span<const size_t> given, const PrepareOptions& options = {});
+  /// How many calls that communicate have begun.
+  int64_t issuedCalls() const { return issued_calls_.load(); }
   /// A call of this rank will not come, because of this error, which its caller has: of a program that communicates the
-  /// others are told, as where a call fails. Does nothing while another thread issues a call.
-  void leave(const std::exception_ptr& error);
+  /// others are told, as where a call fails. Does nothing where a call has begun since there were `issued_before`, as
+  /// that told them itself, and while another thread issues one. May wait for the others as calls do.
+  void leave(const std::exception_ptr& error, int64_t issued_before);
   /// Whether an input is passed with the launches: calls with other values of it replay the same plan.
   bool isParameter(const Scalar& scalar) const;
   /// Whether no call is under way: it would be destroyed without waiting.
@@ -201,7 +205,8 @@ class HostIrEvaluator {
   std::shared_ptr<WorkCache> works_;  ///< for direct runs; lives as long as the streams they run on
   WorkCache recorded_works_;          ///< as the recorder prepared it
 
-  IssueGuard issues_;                   ///< of a program with communications
+  IssueGuard issues_;  ///< of a program with communications
+  std::atomic<int64_t> issued_calls_ = 0;
   std::shared_ptr<Event> last_issued_;  ///< the end of the last call with these communications; of who issues
   bool told_broken_ = false;            ///< a call with them has raised their error; of who issues
   bool has_agreed_ = false;             ///< the ranks compared what they run, in these teams; of who issues
