@@ -1,6 +1,7 @@
 """Meshes: the devices that a tensor is spread over."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ._arguments import integer, listed, plain, shown
@@ -46,8 +47,8 @@ class DeviceMesh:
 
     def shard_tensor(self, tensor: Any, axis: int = 0, device_id: int = 0) -> Any:
         """The part of an array that a device has where this axis is dealt out over all devices of the mesh: the n
-        indices in chunks of n / size, rounded up. A view of the array. Raises ValueError for an axis or a device that
-        is not there."""
+        indices in chunks of n / size, rounded up. A dense copy, or the array where that is all of it. Raises ValueError
+        for an axis or a device that is not there."""
         rank = len(tensor.shape)
         axis = integer("shard_tensor: axis", axis)
         if not -rank <= axis < rank:
@@ -56,8 +57,10 @@ class DeviceMesh:
         if device not in self._devices:
             raise ValueError(f"shard_tensor: device {device} is none of {self}")
         chunk = -(-tensor.shape[axis] // self.size)
-        start = self._devices.index(device) * chunk
-        return tensor[(slice(None),) * (axis % rank) + (slice(start, start + chunk),)]
+        part = [(0, size) for size in tensor.shape]
+        start = min(self._devices.index(device) * chunk, tensor.shape[axis])
+        part[axis] = start, min(chunk, tensor.shape[axis] - start)
+        return cut(tensor, part)
 
     def _text(self):
         """As texts of programs have it: mesh((0, 1), (2, 3))."""
@@ -74,6 +77,16 @@ class DeviceMesh:
 
 
 _MOST_DEVICES = 1 << 20
+
+
+def cut(array: Any, part: Sequence[tuple[int, int]]) -> Any:
+    """Per axis the first index and how many: a dense copy of this part of an array; the array where that is all."""
+    if all(start == 0 and extent == size for (start, extent), size in zip(part, array.shape)):
+        return array
+    taken = array[tuple(slice(start, start + extent) for start, extent in part)]
+    if hasattr(taken, "clone"):
+        return taken.clone()  # torch's, dense in the order of its strides
+    return taken.copy(order="K") if type(taken).__module__.partition(".")[0] == "numpy" else taken
 
 
 def _flat(devices):

@@ -12,7 +12,7 @@ from . import _calls, _tokamak
 from ._arguments import integer, listed, shown
 from ._arrays import name_of, note_written, place_named, place_of, require_written_by_hand
 from ._devices import INTERPRETER, keep_for_parent, open_device
-from ._mesh import Sharding, sharding_from
+from ._mesh import Sharding, cut, sharding_from
 from ._types import DataType
 from ._values import Tensor
 from .communicator import Communicator
@@ -157,7 +157,7 @@ class MultiDeviceExecutor:
             if sharding is None:
                 given.append(array)
             elif part is not None:
-                given.append(_cut(array, part))
+                given.append(cut(array, part))
         return given
 
     def gather(self, outputs: Iterable[Any]) -> list[Any]:
@@ -257,17 +257,7 @@ def shard_tensor(array: Any, tensor: Tensor, rank: int | Communicator) -> Any:
         raise TypeError(f"shard_tensor: a tensor of a definition is legal, not {shown(tensor)}")
     number = rank.rank if isinstance(rank, Communicator) else integer("shard_tensor: rank", rank)
     part = _tokamak.part_of(tensor._definition._native, tensor._value, list(array.shape), number)
-    return None if part is None else _cut(array, part)
-
-
-def _cut(array, part):
-    """The part of an array, dense; the array itself where that is all of it."""
-    if all(start == 0 and extent == size for (start, extent), size in zip(part, array.shape)):
-        return array
-    cut = array[tuple(slice(start, start + extent) for start, extent in part)]
-    if hasattr(cut, "clone"):
-        return cut.clone()  # torch's
-    return cut.copy(order="K") if type(cut).__module__.partition(".")[0] == "numpy" else cut
+    return None if part is None else cut(array, part)
 
 
 # --- arrays as bytes ---
