@@ -81,6 +81,7 @@ assert (bootstrap.rank, bootstrap.size) == (group.rank(), group.size())
 for turn in range(2):
     parts = bootstrap.exchange(bytes([turn, bootstrap.rank]))
     assert parts == [bytes([turn, rank]) for rank in range(bootstrap.size)], parts
+del bootstrap, group  # which it is done with, before torch ends it
 torch.distributed.destroy_process_group()
 print("met")
 """

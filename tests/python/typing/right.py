@@ -32,3 +32,17 @@ try:
     fd.validate([], [], rtol=1e-3)
 except tokamak.BindError as error:
     code: str = error.code
+
+mesh = tokamak.DeviceMesh([[0, 1], [2, 3]])
+fd.sched._set_device_mesh(masked, mesh)
+ranks: list[tokamak.Communicator] = tokamak.Communicator.local(2, timeout=1.5)
+executor = tokamak.MultiDeviceExecutor(fd, ranks[0], streams=2)
+parts: list[Any] = executor.gather(executor.run(executor.shard([np.ones(3)]), number=0))
+sharding: tokamak.Sharding | None = executor.output_shardings[0]
+gpu: tokamak.Communicator = tokamak.Communicator.nccl(lambda own: [own], rank=0, size=1, device="cuda:0")
+told: list[bytes] = gpu.exchange(b"")
+try:
+    executor([])
+except tokamak.CommunicationError as error:
+    rank: int = error.rank
+    fault: str = error.fault
