@@ -209,6 +209,8 @@ TEST(Bootstrap, TheEnvironmentOfLaunchersIsRead) {
 }
 
 TEST(Bootstrap, WithoutAnAddressOfRankZeroTheVariableIsNamed) {
+  const ScopedVariable rank("RANK", "0");
+  const ScopedVariable size("WORLD_SIZE", "2");
   unsetenv("MASTER_ADDR");
   EXPECT_EQ(errorOf([] { tcpBootstrapFromEnvironment(); }).message(),
             "bootstrap: $MASTER_ADDR is not set; it is the address of rank 0");

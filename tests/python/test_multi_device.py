@@ -472,7 +472,7 @@ for _ in range(3):
     outputs = executor.run(executor.shard(inputs))
 np.testing.assert_array_equal(executor.gather(outputs)[0], mlp_of(*inputs))
 assert communicator.exchange(bytes([communicator.rank])) == [bytes([rank]) for rank in range(communicator.size)]
-print("rank", communicator.rank, "of", communicator.size)
+print(f"rank {{communicator.rank}} of {{communicator.size}}\\n", end="")
 """
 
 
