@@ -149,7 +149,7 @@ TEST(ProgramsOfOneRank, RefuseACallWhileAnotherThreadIssuesOne) {
   one.join();
   other.join();
   EXPECT_EQ(said,
-            "usage: f: two threads call it at the same time; calls that communicate come one after the other, in the "
+            "f: two threads call it at the same time; calls that communicate come one after the other, in the "
             "same order on all ranks");
 }
 
