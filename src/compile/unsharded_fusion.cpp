@@ -232,16 +232,46 @@ class UnshardedFusion {
       return defineView(op->out, op->in, op->axis,
                         {.start = evaluateInt(*op->start, scalars_), .stop = evaluateInt(*op->stop, scalars_)});
     if (const auto* op = expr.as<PostOnStream>()) return doSegment(*op);
-    if (const auto* op = expr.as<Communication>()) {
-      TK_REQUIRE(op->in != nullptr && op->out != nullptr, Unsupported,
-                 "unsharded fusion: {}: the oracle knows communications that have an input and an output",
-                 enumName(op->type));
-      return set(op->out, get(op->in));
-    }
+    if (const auto* op = expr.as<Communication>()) return communicate(*op);
     if (const auto* op = expr.as<P2pCommunication>()) return doTransfer(*op);
     TK_REQUIRE(expr.list() == OpList::Math || (!expr.info().is_communication && !computesResults(expr)), Unsupported,
                "unsharded fusion: the oracle does not know {}; run it without --check", expr.name());
     if (expr.list() == OpList::Math) doOp(expr);
+  }
+
+  // A Broadcast may read the part that its root has, and a Reduce may give one to its root.
+  void communicate(const Communication& op) {
+    TK_REQUIRE(op.in != nullptr && op.out != nullptr, Unsupported,
+               "unsharded fusion: {}: the oracle knows communications that have an input and an output",
+               enumName(op.type));
+    TensorView* const in = get(op.in);
+    if (op.type == CommunicationType::Broadcast) {
+      if (const auto part = partOfRoot(op, *op.in, *op.out))
+        return set(op.out, part->drops_axis ? select(in, part->axis, part->start)
+                                            : slice(in, part->axis, part->start, part->stop));
+    }
+    const auto part = op.type == CommunicationType::Reduce ? partOfRoot(op, *op.out, *op.in) : std::nullopt;
+    if (!part) return set(op.out, in);
+    std::vector<std::pair<Range, TensorView*>>& slices = memory_[root(op.out)].slices;
+    std::erase_if(slices, [&](const auto& slice) { return slice.first == *part; });
+    slices.emplace_back(*part, in);
+  }
+
+  // The part that the root has of an axis of `dealt`, of which `whole` has that part alone.
+  std::optional<Range> partOfRoot(const Communication& op, const TensorView& dealt, const TensorView& whole) const {
+    const auto position = std::ranges::find(op.team, evaluateInt(*op.root, scalars_)) - op.team.begin();
+    const std::vector<Shard> others = shardsOf(whole);
+    for (const Shard& shard : shardsOf(dealt)) {
+      const bool is_in_both = std::ranges::find(others, shard.type, &Shard::type) != others.end();
+      if (is_in_both || shard.devices == 1) continue;
+      const IndexRange range = shardRange(evaluateInt(*shard.logical->visibleExtent(), scalars_),
+                                          evaluateInt(*shard.chunk, scalars_), position);
+      return Range{.axis = visibleAxisNumber(dealt, *shard.logical),
+                   .start = range.start,
+                   .stop = range.start + range.extent,
+                   .drops_axis = shapeOf(whole).size() < shapeOf(dealt).size()};
+    }
+    return std::nullopt;
   }
 
   void defineView(TensorView* out, TensorView* in, int64_t logical_axis, Range range) {

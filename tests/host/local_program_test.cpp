@@ -221,6 +221,25 @@ TEST(LocalProgram, ATeamIsTheRanksOwnRowOfTheMesh) {
   EXPECT_THAT(textOf("type=Broadcast, team=(0 1), root=1", 2, "@w"), HasSubstr("team=(2 3), root=3, input"));
 }
 
+TEST(LocalProgram, ARootOfALoopIsInTheRanksOwnRowOfTheMesh) {
+  const auto textOf = [](const std::string& mesh, int64_t rank) {
+    const std::string suffix = " (DeviceMesh{" + mesh + "})";
+    const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + suffix},
+                             {"@y", "T1_g_float[iS2{2}, iS3{8}]" + suffix},
+                             {"@slice", "T2_l_float[iS4{8}]" + suffix}};
+    return localText(programOf(tensors, "(@x) -> (@y)",
+                               "  @y = ALLOCATE(buffer=@y, mem_type=global, size=16, zero_init=false, "
+                               "resets_to_zero=false)\n  FOR i in iS2{2}:\n    @slice\n"
+                               "       = HirAliasSelect( @y, axis = iS2{2}, index = i )\n"
+                               "    Communication 0 (type=Broadcast, team=(0 1), root=i, input=@x, output=@slice, "
+                               "backend=MPI)\n    Wait Communication 0\n"),
+                     {.number = rank, .ranks = 4});
+  };
+  EXPECT_THAT(textOf("{0 1} {2 3}", 1), HasSubstr("team=(0 1), root=i, input=T0_g_float[iS0{1}, iS1{8}], output=T2"));
+  EXPECT_THAT(textOf("{0 1} {2 3}", 2), HasSubstr("team=(2 3), root=( i + 2 ), input=T0"));
+  EXPECT_THAT(textOf("{0 1} {3 2}", 3), HasSubstr("team=(3 2), root=where("));
+}
+
 const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceMesh{0 1})"},
                            {"@y", "T1_g_float[iS2{2}, iS3{8}] (DeviceMesh{2})"},
                            {"@z", "T2_g_float[iS4{2}, iS5{8}] (DeviceMesh{2})"}};

@@ -511,7 +511,9 @@ TEST(HostTextRoundTrip, Communications) {
         .in = type % 3 == 1 ? nullptr : x,
         .type = static_cast<CommunicationType>(type),
         .team = {0, 1, 2},
-        .root = type % 2 == 0 ? 1 : -1,
+        .root = type % 4 == 0   ? b.number(1)
+                : type % 4 == 2 ? b.program.symbol("rank")
+                                : nullptr,
         .backend = static_cast<CommunicatorBackend>(type % 4),
         .number = ++number,
         .reduction = static_cast<ReductionKind>(type % 4),
@@ -533,6 +535,7 @@ TEST(HostTextRoundTrip, Communications) {
   EXPECT_NE(text.find("  Communication 0 (type=Gather, team=(0 1 2), root=1, axis=0, parts=(i0, 2, 0), input="),
             std::string::npos)
       << text;
+  EXPECT_NE(text.find("(type=Scatter, team=(0 1 2), root=rank, "), std::string::npos) << text;
   EXPECT_NE(text.find("  P2PCommunication 9 (type=send, buffer="), std::string::npos) << text;
   EXPECT_NE(text.find("  EndCoalescing 11\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  CollectivePermute 12 (team=(0 1), send_peer=1, recv_peer=none, input="), std::string::npos)

@@ -45,8 +45,8 @@ struct Sample {
             p.appendOp(Synchronize{worker})};
     loop = push(ForLoop{index, p.constant(0), rows, p.constant(1), in->logical()[0], Block{body}});
     start = push(StartCoalescing{});
-    gather =
-        push(Communication{gathered, copied, CommunicationType::Broadcast, {0, 1}, 1, CommunicatorBackend::NCCL, 3});
+    gather = push(Communication{
+        gathered, copied, CommunicationType::Broadcast, {0, 1}, p.constant(1), CommunicatorBackend::NCCL, 3});
     end = push(EndCoalescing{4});
     wait = push(Wait{4});
     post = push(PostOnStream{makeUnit(), {gathered}, {posted}});
@@ -246,7 +246,16 @@ const std::vector<Mutant> kMutants = {
        gather.parts = {s.program.constant(1), s.program.constant(1)};
      }},
     {"allocations", "rows alone", [](Sample& s) { M::op<Allocate>(s.allocate).size = s.rows; }},
-    {"teams", "a root outside its team", [](Sample& s) { M::op<Communication>(s.gather).root = 7; }},
+    {"teams", "a root outside its team",
+     [](Sample& s) { M::op<Communication>(s.gather).root = s.program.constant(7); }},
+    {"teams", "no root", [](Sample& s) { M::op<Communication>(s.gather).root = nullptr; }},
+    {"teams", "a root that is no integer",
+     [](Sample& s) { M::op<Communication>(s.gather).root = s.program.symbol("f", DataType::F64); }},
+    {"teams", "a sender that is not known before",
+     [](Sample& s) {
+       M::op<Communication>(s.gather).type = CommunicationType::SendRecv;
+       M::op<Communication>(s.gather).root = s.program.symbol("r");
+     }},
     {"teams", "a root that is not asked for",
      [](Sample& s) { M::op<Communication>(s.gather).type = CommunicationType::Allreduce; }},
     {"given-before-read", "a view of nothing", [](Sample& s) { M::inputs(s.program).clear(); }},

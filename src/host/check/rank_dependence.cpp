@@ -81,7 +81,9 @@ bool RankDependence::isUnrolled(const ForLoop& loop) {
   bool is_any = false;
   forEachStatement(loop.body, [&](const Expr& expr) {
     const bool is_view = expr.is<HirAliasSelect>() || expr.is<HirAliasSlice>();
-    is_any = is_any || expr.is<P2pCommunication>() || expr.is<CollectivePermute>() || mentionsRank(expr) ||
+    const auto* collective = expr.as<Communication>();
+    const bool has_roots = collective != nullptr && collective->root != nullptr && !collective->root->isConstant();
+    is_any = is_any || has_roots || expr.is<P2pCommunication>() || expr.is<CollectivePermute>() || mentionsRank(expr) ||
              (is_view && isRankSliced(asTensor(expr.output(0)))) ||
              (expr.is<LoadStoreOp>() && !slicedBySet(*expr.as<LoadStoreOp>()).empty());
   });

@@ -157,8 +157,10 @@ class RankDifferences::Walk {
     const int32_t team = analysis_.teamMaps()[static_cast<size_t>(map)][static_cast<size_t>(rank_)];
     emit(team < 0 ? -1 : labelOf(teams_, team));
     if (team < 0) return;
-    if (op.root >= 0) {
-      const int64_t position = std::ranges::find(op.team, op.root) - op.team.begin();
+    if (op.root != nullptr) {
+      const auto root = evaluate(*op.root, scalars_);
+      if (!root) emitAlone();
+      const int64_t position = std::ranges::find(op.team, root ? asInt(*root) : -1) - op.team.begin();
       const std::vector<int64_t>& own = analysis_.teams()[static_cast<size_t>(team)];
       const bool is_member = position < static_cast<int64_t>(std::min(op.team.size(), own.size()));
       emit(is_member && own[static_cast<size_t>(position)] == rank_ ? 1 : 0);

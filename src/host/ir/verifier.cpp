@@ -388,6 +388,16 @@ void checkCoalescing(const HostIrContainer& program, const Report& report) {
   check(program.topLevel());
 }
 
+void checkRoot(const Communication& op, const Report& report) {
+  const std::optional<int64_t> root = op.root->constantInt();
+  const bool is_member = !root || std::ranges::find(op.team, *root) != op.team.end();
+  if (!is_member) report(fmt::format("the root {} of {} is not in its team", toString(*op.root), enumName(op.type)));
+  if (op.root->dtype() != DataType::I64)
+    report(fmt::format("the root {} of {} is no integer", toString(*op.root), enumName(op.type)));
+  if (!root && op.type == CommunicationType::SendRecv)
+    report(fmt::format("the root {} of SendRecv is computed, and who sends has to be known", toString(*op.root)));
+}
+
 void checkTeams(const HostIrContainer& program, const Report& report) {
   const auto isDistinct = [](const std::vector<int64_t>& team) {
     return std::set<int64_t>(team.begin(), team.end()).size() == team.size();
@@ -401,10 +411,12 @@ void checkTeams(const HostIrContainer& program, const Report& report) {
     const bool has_root = op->type == CommunicationType::Gather || op->type == CommunicationType::Scatter ||
                           op->type == CommunicationType::Reduce || op->type == CommunicationType::Broadcast ||
                           op->type == CommunicationType::SendRecv;
-    const bool is_member = std::ranges::find(op->team, op->root) != op->team.end();
-    if (has_root ? !is_member : op->root != -1)
-      report(fmt::format("the root {} of {} is {}", op->root, enumName(op->type),
-                         has_root ? "not in its team" : "not asked for"));
+    if (has_root != (op->root != nullptr))
+      report(op->root == nullptr
+                 ? fmt::format("{} has no root", enumName(op->type))
+                 : fmt::format("the root {} of {} is not asked for", toString(*op->root), enumName(op->type)));
+    else if (has_root)
+      checkRoot(*op, report);
     const bool reduces = op->type == CommunicationType::Reduce || op->type == CommunicationType::Allreduce ||
                          op->type == CommunicationType::ReduceScatter;
     if (!reduces && op->reduction != ReductionKind::Sum)
@@ -539,7 +551,8 @@ constexpr LegalityRow kLegalityRows[] = {
      checkStreamsKnown},
     {"waits", "A Wait names a communication that an earlier statement posts.", checkWaits},
     {"coalescing", "StartCoalescing and EndCoalescing come in pairs, in one body, not nested.", checkCoalescing},
-    {"teams", "A team names a device once; its root is in it where there is one, and -1 where there is none.",
+    {"teams",
+     "A team names a device once; its root is an integer, in it if that is known, of the collectives that have one.",
      checkTeams},
     {"parts",
      "Parts are of an axis of tensors without meshes, one for each member, in communications that deal an axis out.",

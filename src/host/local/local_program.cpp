@@ -272,13 +272,14 @@ class LocalProgram {
     local.parts.clear();
     local.team = teamOfRank(op, rank);
     if (std::ranges::find(local.team, rank) == local.team.end()) return;
-    if (op.root != -1)
-      local.root = local.team[static_cast<size_t>(std::ranges::find(op.team, op.root) - op.team.begin())];
+    local.root = op.root == nullptr ? nullptr : rootIn(op, local.team);
     requireSameOrder(op);
-    const bool is_root = op.root == -1 || local.root == rank;
-    const bool reads = is_root || !isReadAtRoot(op.type);
-    const bool writes = is_root ? op.type != CommunicationType::SendRecv || local.team.size() == 1
-                                : op.type != CommunicationType::Gather && op.type != CommunicationType::Reduce;
+    const std::optional<int64_t> root = local.root == nullptr ? rank : local.root->constantInt();
+    const bool may_be_root = !root || *root == rank;
+    const bool may_be_other = local.root != nullptr && root != rank;
+    const bool reads = may_be_root || !isReadAtRoot(op.type);
+    const bool writes = (may_be_root && (op.type != CommunicationType::SendRecv || local.team.size() == 1)) ||
+                        (may_be_other && op.type != CommunicationType::Gather && op.type != CommunicationType::Reduce);
     local.in = op.in != nullptr && reads && has(*op.in) ? tensors_.tensor(op.in) : nullptr;
     local.out = op.out != nullptr && writes && has(*op.out) ? tensors_.tensor(op.out) : nullptr;
     TK_REQUIRE(local.in != nullptr || local.out != nullptr, HostProgram,
@@ -291,6 +292,24 @@ class LocalProgram {
     if (deals_output && op.out != nullptr) addParts(local, *op.out, op.in);
     posted_.insert(op.number);
     list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  // The member of the rank's own team that stands where the root stands in the one that is written.
+  Scalar* rootIn(const Communication& op, const std::vector<int64_t>& team) {
+    Scalar* const written = tensors_.scalar(op.root);
+    if (team == op.team) return written;
+    const std::optional<int64_t> constant = written->constantInt();
+    if (constant)
+      return program_->constant(team[static_cast<size_t>(std::ranges::find(op.team, *constant) - op.team.begin())]);
+    const int64_t offset = team[0] - op.team[0];
+    const auto isShifted = [&](int64_t own, int64_t named) { return own == named + offset; };
+    if (std::ranges::equal(team, op.team, isShifted)) return program_->add(written, program_->constant(offset));
+    Scalar* root = written;  // which is refused when it is posted, if it is in no team
+    for (size_t i = 0; i < team.size(); ++i) {
+      Scalar* const is_here = program_->scalar(ScalarOp::Equal, written, program_->constant(op.team[i]));
+      root = program_->scalar(ScalarOp::Select, is_here, program_->constant(team[i]), root);
+    }
+    return root;
   }
 
   static bool isReadAtRoot(CommunicationType type) {

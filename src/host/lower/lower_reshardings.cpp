@@ -269,7 +269,7 @@ class ReshardingLowering {
     return out;
   }
 
-  void post(CommunicationType type, TensorView* in, TensorView* out, std::vector<int64_t> team, int64_t root = -1,
+  void post(CommunicationType type, TensorView* in, TensorView* out, std::vector<int64_t> team, Scalar* root = nullptr,
             ReductionKind reduction = ReductionKind::Sum) {
     block_.exprs.push_back(program_.appendOp(Communication{.out = out,
                                                            .in = in,
@@ -286,7 +286,7 @@ class ReshardingLowering {
     TensorView* out = resultFor(wanted, *in, step.to, memoryOrder(*in));
     const DeviceMesh& mesh = step.to.mesh;
     const MeshUse use = shardingOf(*in).uses[step.dimension];
-    post(type, in, out, teamOf(mesh, mesh.devices[0], step.dimension), -1, use.reduction);
+    post(type, in, out, teamOf(mesh, mesh.devices[0], step.dimension), nullptr, use.reduction);
     return out;
   }
 
@@ -295,7 +295,7 @@ class ReshardingLowering {
     for (const int64_t receiver : step.to.mesh.devices) {
       std::vector<int64_t> team = in->mesh().devices;
       if (!hasRank(in->mesh(), receiver)) team.push_back(receiver);
-      post(CommunicationType::Gather, in, out, std::move(team), receiver);
+      post(CommunicationType::Gather, in, out, std::move(team), program_.constant(receiver));
     }
     return out;
   }
@@ -307,14 +307,15 @@ class ReshardingLowering {
     const auto shared = std::ranges::find_if(team, [&](int64_t rank) { return hasRank(in->mesh(), rank); });
     const int64_t root = shared != team.end() ? *shared : in->mesh().devices[0];
     if (shared == team.end()) team.insert(team.begin(), root);
-    post(type, in, out, std::move(team), root);
+    post(type, in, out, std::move(team), program_.constant(root));
     return out;
   }
 
   TensorView* reduce(const ReshardingStep& step, TensorView* in, TensorView* wanted) {
     TensorView* out = resultFor(wanted, *in, step.to, memoryOrder(*in));
     const MeshUse use = shardingOf(*in).uses[step.dimension];
-    post(CommunicationType::Reduce, in, out, in->mesh().devices, step.to.mesh.devices[0], use.reduction);
+    post(CommunicationType::Reduce, in, out, in->mesh().devices, program_.constant(step.to.mesh.devices[0]),
+         use.reduction);
     return out;
   }
 
@@ -324,7 +325,8 @@ class ReshardingLowering {
       const int64_t sender = in->mesh().devices[i];
       const int64_t receiver = step.to.mesh.devices[i];
       post(CommunicationType::SendRecv, in, out,
-           sender == receiver ? std::vector<int64_t>{sender} : std::vector<int64_t>{sender, receiver}, sender);
+           sender == receiver ? std::vector<int64_t>{sender} : std::vector<int64_t>{sender, receiver},
+           program_.constant(sender));
     }
     return out;
   }

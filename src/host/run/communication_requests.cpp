@@ -43,6 +43,7 @@ struct Collective {
   const CommunicationMemory& memory;
   const ScalarBindings& scalars;
   int64_t rank = 0;
+  int64_t root = -1;
   std::string_view name() const { return enumName(op.type); }
 };
 
@@ -116,7 +117,12 @@ std::vector<int64_t> countsOf(const Collective& of) {
                  "AllToAll: {} elements for a team of {}; each member gets as many", elements, members);
       return std::vector<int64_t>(static_cast<size_t>(members), elements / members);
     }
-    default: return {elementsOf((memory.in != nullptr ? memory.in : memory.out)->sizes)};
+    default: {
+      // (The input of other ranks than the root is one that they would send, of a size of its own.)
+      const bool is_received = of.op.type == CommunicationType::Broadcast && of.root != of.rank;
+      const bool reads = memory.in != nullptr && !(is_received && memory.out != nullptr);
+      return {elementsOf((reads ? memory.in : memory.out)->sizes)};
+    }
   }
 }
 
@@ -131,7 +137,7 @@ void requireElements(std::string_view what, const TensorView* tensor, const RunT
 
 RankRequest requestOf(const Collective& of) {
   const Communication& op = of.op;
-  RankRequest made{.request = {.kind = communicationKind(op.type), .root = op.root}, .team = op.team, .memory = {}};
+  RankRequest made{.request = {.kind = communicationKind(op.type), .root = of.root}, .team = op.team, .memory = {}};
   const TensorView& typed = op.in != nullptr ? *op.in : *op.out;
   made.request.dtype = typed.dtype();
   made.request.reduction = op.reduction;
@@ -141,7 +147,7 @@ RankRequest requestOf(const Collective& of) {
   requireLegal(made.request, op.team, of.rank);
   const BufferCounts counts = bufferCounts(made.request, op.team, of.rank);
   requireElements(of.name(), op.in, of.memory.in, counts.input);
-  const bool may_lack_output = op.type == CommunicationType::Broadcast && op.root == of.rank;
+  const bool may_lack_output = op.type == CommunicationType::Broadcast && of.root == of.rank;
   if (!may_lack_output || of.memory.out != nullptr) requireElements(of.name(), op.out, of.memory.out, counts.output);
   if (counts.input > 0) made.memory.in = of.memory.in;
   if (counts.output > 0) made.memory.out = of.memory.out;
@@ -183,7 +189,11 @@ RankRequest requestOf(const CollectivePermute& op, const CommunicationMemory& me
 RankRequest requestOf(const Expr& statement, const CommunicationMemory& memory, const ScalarBindings& scalars,
                       int64_t rank) {
   if (const auto* op = statement.as<Communication>())
-    return requestOf(Collective{.op = *op, .memory = memory, .scalars = scalars, .rank = rank});
+    return requestOf(Collective{.op = *op,
+                                .memory = memory,
+                                .scalars = scalars,
+                                .rank = rank,
+                                .root = op->root == nullptr ? -1 : evaluateInt(*op->root, scalars)});
   if (const auto* op = statement.as<CollectivePermute>()) return requestOf(*op, memory, scalars);
   return requestOf(*statement.as<P2pCommunication>(), memory.in != nullptr ? *memory.in : *memory.out, scalars);
 }

@@ -52,7 +52,7 @@ int64_t readNumber(TextReader& reader) { return reader.unsignedInteger("the numb
 void printCommunication(BlockPrinter& printer, const Expr& expr, size_t level) {
   const auto& op = *expr.as<Communication>();
   TextWriter& writer = printer.writer();
-  std::string details = op.root == -1 ? "" : fmt::format("root={}, ", op.root);
+  std::string details = op.root == nullptr ? "" : fmt::format("root={}, ", writer.scalar(op.root));
   if (op.reduction != ReductionKind::Sum) details += fmt::format("reduction={}, ", enumName(op.reduction));
   if (!op.parts.empty()) {
     std::vector<std::string> parts;
@@ -91,7 +91,7 @@ Expr* readCommunication(BlockReader& block, const Token&, size_t) {
   tokens.expect(",");
   if (tokens.at("root")) {
     reader.expectName("root");
-    op.root = tokens.expectInteger("a device number");
+    op.root = reader.scalar();
     tokens.expect(",");
   }
   if (tokens.at("reduction")) {

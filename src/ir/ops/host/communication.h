@@ -31,7 +31,9 @@ struct EnumNames<CommunicatorBackend> {
 };
 
 /// Posts a collective from `in` to `out` on the current stream; it runs beside the stream until a Wait orders it.
-/// `root` is a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else -1.
+/// `root` is the number of a member of `team` for Gather, Scatter, Reduce, Broadcast and SendRecv, else null. It may be
+/// computed of the index of a loop around (not of SendRecv, whose sides are known before): then Broadcast may read a
+/// part that the root has of a sharded input, and Reduce write one of a sharded output.
 /// In a program of all ranks `team` may be the first row of the tensors' mesh along a dimension: then each rank's team
 /// is its own row, and the root is the member at the same position. In a local program (host/local/local_program.h) it
 /// is the rank's own team, and `in` or `out` is null where the rank has no part of that tensor. There, too, stand the
@@ -42,7 +44,7 @@ struct Communication {
   TensorView* in = nullptr;
   CommunicationType type = CommunicationType::Allgather;
   std::vector<int64_t> team;
-  int64_t root = -1;
+  Scalar* root = nullptr;
   CommunicatorBackend backend = CommunicatorBackend::NCCL;
   int64_t number = 0;                            ///< links a Wait to its communication; renumbered in every dump
   ReductionKind reduction = ReductionKind::Sum;  ///< of Reduce, Allreduce and ReduceScatter
