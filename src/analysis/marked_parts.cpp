@@ -15,7 +15,7 @@ Scalar* extentOf(const TensorView& tensor, int64_t axis) {
 
 }  // namespace
 
-std::optional<MarkedParts> markedPartsOf(const TensorView& tensor, const IterDomain& marked) {
+static std::optional<MarkedParts> partsAmong(const Axes& axes, const TensorView& tensor, const IterDomain& marked) {
   Fusion& fusion = tensor.fusion();
   MarkedParts parts{.chunk = fusion.constant(1)};
   const IterDomain* axis = &marked;
@@ -26,13 +26,22 @@ std::optional<MarkedParts> markedPartsOf(const TensorView& tensor, const IterDom
     parts.chunk = fusion.mul(parts.chunk, step.out[1]->visibleExtent());
     axis = step.in[0];
   }
-  const Axes shape = shapeOf(tensor);
-  const auto found = std::ranges::find(shape, axis);
-  if (found == shape.end()) return std::nullopt;
+  const auto found = std::ranges::find(axes, axis);
+  if (found == axes.end()) return std::nullopt;
   std::ranges::reverse(parts.cuts);
-  parts.axis = found - shape.begin();
+  parts.axis = found - axes.begin();
   parts.chunk = simplify(parts.chunk);
   return parts;
+}
+
+std::optional<MarkedParts> markedPartsOf(const TensorView& tensor, const IterDomain& marked) {
+  return partsAmong(shapeOf(tensor), tensor, marked);
+}
+
+std::optional<MarkedParts> reducedStreamOf(const TensorView& tensor) {
+  const auto isMarked = [](const IterDomain* axis) { return axis->isStream() && axis->isReduction(); };
+  const auto marked = std::ranges::find_if(tensor.loop(), isMarked);
+  return marked == tensor.loop().end() ? std::nullopt : partsAmong(tensor.logical(), tensor, **marked);
 }
 
 std::vector<MarkedParts> streamsOf(const TensorView& tensor) {

@@ -32,6 +32,9 @@ std::optional<MarkedParts> markedPartsOf(const TensorView& tensor, const IterDom
 /// The parts that Stream marks stand for. Others, as of merged axes, are left out.
 std::vector<MarkedParts> streamsOf(const TensorView& tensor);
 
+/// The parts that a Stream mark of a reduction axis stands for, if there is one. Their axis is of the logical domain.
+std::optional<MarkedParts> reducedStreamOf(const TensorView& tensor);
+
 /// What these cuts make of an axis; nothing if it would not have `count` parts, provably.
 std::optional<MarkedParts> partsOfCuts(const TensorView& tensor, int64_t axis, std::vector<AxisCut> cuts,
                                        int64_t count);

@@ -51,7 +51,9 @@ bool canBeDealtOut(const Fusion& segment) {
   std::vector<StreamAxis> marks;
   std::vector<int64_t> axes;
   std::vector<int64_t> inner_axes;
+  const auto isReduced = [](const IterDomain* axis) { return axis->isStream() && axis->isReduction(); };
   for (const TensorView* output : segment.outputs()) {
+    if (std::ranges::any_of(output->loop(), isReduced)) return false;  // such an op is a statement of its own
     const std::optional<StreamAxis> axis = findStreamAxis(*output);
     if (!axis) continue;
     marks.push_back(*axis);

@@ -9,6 +9,7 @@
 #include "analysis/resharding_steps.h"
 #include "base/require.h"
 #include "compute/axis_map.h"
+#include "compute/reduced_axes.h"
 #include "graph/op_shardings.h"
 #include "graph/rewriter.h"
 #include "ir/ops/math/linear_op.h"
@@ -75,6 +76,7 @@ class Reshardings {
       is_as_given = is_as_given && read[operand] == cloner.clone(operand);
     }
     if (is_as_given) return false;
+    dealt_stream_ = dealtStreamOf(expr, plan);
     if (is_product) return replaceProduct(expr, plan, read);
     Fields fields = fieldsWith(expr, read);
     if (plan.result == want) {
@@ -140,6 +142,42 @@ class Reshardings {
     for (AxisCut& cut : parts.cuts) cut.factor = cloner_->clone(cut.factor);
     parts.chunk = cloner_->clone(parts.chunk);
     return parts;
+  }
+
+  // The dimension over which operands have parts of the axis that the result is streamed along, and which it reduces.
+  static std::optional<size_t> dealtStreamOf(const Expr& expr, const OpShardings& plan) {
+    const TensorView& out = *asTensor(expr.output(0));
+    const std::optional<MarkedParts> stream = reducedStreamOf(out);
+    if (!stream) return std::nullopt;
+    const auto end = out.logical().begin() + stream->axis;
+    const auto number = static_cast<size_t>(
+        std::count_if(out.logical().begin(), end, [](const IterDomain* axis) { return axis->isReduction(); }));
+    const AxisMap map(expr);
+    const Element* const reduction = reductionOf(map.rule());
+    for (const auto& [operand, sharding] : plan.operands) {
+      for (size_t i = 0; i < sharding.uses.size(); ++i) {
+        const MeshUse& use = sharding.uses[i];
+        if (reduction == nullptr || use.form != Form::Chunk) continue;
+        if (reducedAxis(*reduction, *operand, use.parts.axis) != number) continue;
+        const MeshUse& own = shardingOf(out).uses[i];
+        TK_REQUIRE(use.parts.chunk == stream->chunk && own.form == Form::Chunk, HostProgram,
+                   "make-reshardings: Stream on the reduction axis {} of {}: ranks have parts of it, which are {}; "
+                   "stream the parts of ranks, of a result that is dealt out over them, or another axis",
+                   stream->axis, nameOf(out),
+                   own.form == Form::Chunk ? "others than those of iterations" : "not those of the result");
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // An axis of which each rank has a part has been reduced before ranks meet. A loop over their parts gives each of
+  // them its own part of the sum.
+  void placeReducedStream(const TensorView& out, TensorView& made) {
+    const std::optional<MarkedParts> stream = reducedStreamOf(out);
+    if (!stream) return;
+    if (!dealt_stream_) return markLogicalParts(made, inTarget(*stream), ParallelType::Stream);
+    markParts(made, inTarget(shardingOf(out).uses[*dealt_stream_].parts), ParallelType::Stream);
   }
 
   // The streams of the reader's result along axes of the operand.
@@ -268,6 +306,7 @@ class Reshardings {
                                     .is_rfactor = axis->isRFactor()}));
     TensorView* made = target().tensor(dtype, std::move(axes));
     place(*made, sharding, streamsOf(out));
+    placeReducedStream(out, *made);
     setResult(fields, made);
     target().append(makeExpr(kind, fields));
     return made;
@@ -311,6 +350,7 @@ class Reshardings {
   };
 
   Cloner* cloner_ = nullptr;
+  std::optional<size_t> dealt_stream_;  // of the expression that is replaced
   std::map<TensorView*, std::vector<Copy>, ById> copies_;
 };
 

@@ -13,6 +13,7 @@
 #include "define/operand.h"
 #include "define/shapes.h"
 #include "graph/infer_stride_order.h"
+#include "host/lower/reduced_streams.h"
 #include "host/lower/stream_axis.h"
 #include "ir/text/names.h"
 #include "schedule/commands.h"
@@ -55,7 +56,10 @@ ParallelTypes parallelTypesOf(const Fusion& fusion) {
 // What streams cannot deal out is refused where it is marked, and nothing is marked then. Errors: Schedule.
 void requireLegalStreams(const Fusion& fusion, const ParallelTypes& before) {
   try {
-    for (const TensorView* tensor : fusion.allTensors()) findStreamAxis(*tensor);
+    for (const TensorView* tensor : fusion.allTensors()) {
+      const Expr* const made = tensor->definition();
+      if (made == nullptr || !findReducedStream(*made)) findStreamAxis(*tensor);
+    }
   } catch (const Error& error) {
     for (const auto& [axis, type] : before) axis->parallelize(type);
     TK_RAISE(Schedule, "parallelize: {}", error.message());

@@ -9,14 +9,21 @@
 
 namespace tokamak {
 
-void markParts(TensorView& tensor, const MarkedParts& parts, ParallelType type) {
-  IterDomain* axis = shapeOf(tensor)[static_cast<size_t>(parts.axis)];
+static void mark(TensorView& tensor, IterDomain* axis, const MarkedParts& parts, ParallelType type) {
   for (const AxisCut& cut : parts.cuts) {
     const DomainExpr* step = splitStep(axis, cut.factor, cut.is_inner_factor ? SplitSide::Inner : SplitSide::Outer);
     replaceAxes(tensor.mutableDomain().loop, *step);
     axis = step->out[0];
   }
   axis->parallelize(type);
+}
+
+void markParts(TensorView& tensor, const MarkedParts& parts, ParallelType type) {
+  mark(tensor, shapeOf(tensor)[static_cast<size_t>(parts.axis)], parts, type);
+}
+
+void markLogicalParts(TensorView& tensor, const MarkedParts& parts, ParallelType type) {
+  mark(tensor, tensor.logical()[static_cast<size_t>(parts.axis)], parts, type);
 }
 
 void shard(TensorView& tensor, const Sharding& sharding) {

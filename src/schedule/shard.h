@@ -11,5 +11,7 @@ void shard(TensorView& tensor, const Sharding& sharding);
 
 /// Cuts an axis that is a loop, and marks the outermost part of it. Scalars are of the tensor's fusion.
 void markParts(TensorView& tensor, const MarkedParts& parts, ParallelType type);
+/// The same, of an axis of the logical domain, which may be a reduction axis.
+void markLogicalParts(TensorView& tensor, const MarkedParts& parts, ParallelType type);
 
 }  // namespace tokamak

@@ -15,6 +15,8 @@ from under_mpirun import environment_with, mpirun
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RANKS = ROOT / "tests" / "text" / "ranks"
+sys.path.append(str(RANKS / "overlap" / "inputs"))
+from over_ranks import fusion_over  # noqa: E402
 OPTIONS = argparse.Namespace()
 
 
@@ -58,6 +60,17 @@ class Programs(unittest.TestCase):
                 self.assertEqual(code, 0, output)
                 self.assertEqual(len(re.findall(r"^check \w+: ok", output, re.M)), 1, output)
                 self.assertIn(f"ranks: {ranks} processes", output)
+
+    def test_pipelines_give_the_oracles_results(self):
+        pipelines = sorted((RANKS / "overlap").glob("*.test"))
+        self.assertGreater(len(pipelines), 10)
+        for pipeline in pipelines:
+            with self.subTest(pipeline.name), tempfile.NamedTemporaryFile("w", suffix=".fusion") as file:
+                file.write(fusion_over(pipeline, 2))
+                file.flush()
+                code, output = run(2, file.name, "--check")
+                self.assertEqual(code, 0, output)
+                self.assertRegex(output, r"(?m)^check \w+: ok")
 
     def test_results_are_those_of_ranks_that_are_threads(self):
         for name, ranks, size in (("mean", 3, ["--size", "n=9"]), ("ring", 3, []), ("scatter_gather", 4, [])):

@@ -250,6 +250,29 @@ TEST(RankProof, LooksAtTheRootOfALaterIteration) {
   EXPECT_EQ(findingsOf(proofOf(lastIteration(8), 8, By::EachRank)), "");
 }
 
+// Iteration i sends what the rank has that `root` names.
+std::string rootsInALoop(int64_t d, const std::string& root) {
+  const std::string own = tensor("T0", "iS0{4}", d);
+  const std::string next = tensor("T1", "iS1{4}", d);
+  std::string text = fmt::format("%HostIrContainer {{ ({}) -> ({}) :\n", own, next) + allocate(next, 4);
+  text += fmt::format("  FOR i from 0 to {}:\n", d);
+  text += fmt::format("    Communication 0 (type=Broadcast, team=({}), root={}, input={}, output={}, backend=Local)\n",
+                      ranksUpTo(d), root, own, next);
+  return text + "    Wait Communication 0\n} // %HostIrContainer\n";
+}
+
+TEST(RankProof, LooksAtTheRootOfEachIteration) {
+  const RankProof proof = proofOf(rootsInALoop(8, "i"), 8);
+  EXPECT_EQ(findingsOf(proof), "");
+  EXPECT_EQ(proof.classes, 8);
+  EXPECT_EQ(findingsOf(proofOf(rootsInALoop(8, "i"), 8, By::EachRank)), "");
+  const std::string differing = "( ( i + ( rank / 7 ) ) % 8 )";
+  for (const By by : {By::Classes, By::EachRank}) {
+    const std::string findings = findingsOf(proofOf(rootsInALoop(8, differing), 8, by));
+    EXPECT_NE(findings.find("the roots differ"), std::string::npos) << findings;
+  }
+}
+
 TEST(RankProof, RefusesLoopsOfTooManyIterations) {
   const auto program = parseHostProgram(ringAllgather(8), "test.host_ir");
   const auto proof = [&] { proveRanks(*program, {}, {.ranks = 8, .recording = {.most_iterations = 4}}); };

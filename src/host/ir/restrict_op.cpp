@@ -81,16 +81,16 @@ int64_t visibleAxisNumber(const TensorView& tensor, const IterDomain& axis) {
   return found - shape.begin();
 }
 
-// Gives the slice along axis `cut` of the visible shape the same parts of the other axes.
+// Gives the slice along axis `cut` of the visible shape the same parts of the other axes, and all of its own.
 static void shardLike(TensorView& slice, const TensorView& tensor, size_t cut) {
   const bool is_dropped = shapeOf(slice).size() < shapeOf(tensor).size();
   const auto along = static_cast<int64_t>(cut);
   Sharding sharding = shardingOf(tensor);
   for (MeshUse& use : sharding.uses) {
-    if (use.form != MeshUse::Form::Chunk || !is_dropped || use.parts.axis < along) continue;
+    if (use.form != MeshUse::Form::Chunk || use.parts.axis < along) continue;
     if (use.parts.axis == along)
       use = {};
-    else
+    else if (is_dropped)
       --use.parts.axis;
   }
   shard(slice, sharding);

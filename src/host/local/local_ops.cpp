@@ -12,8 +12,11 @@
 #include "base/require.h"
 #include "compute/reduced_axes.h"
 #include "host/ir/restrict_op.h"
+#include "ir/ops/math/full_op.h"
 #include "ir/ops/math/load_store_op.h"
+#include "ir/ops/math/pointwise_op.h"
 #include "ir/ops/math/slice_op.h"
+#include "kernel/value.h"
 #include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
@@ -163,12 +166,14 @@ class LocalOp {
     for (const TensorView* operand : tensorsOf(op_.inputs())) {
       const std::vector<Partial> terms = trueTerms(*operand);
       if (terms.empty()) continue;
-      const bool is_copied = op_.is<LoadStoreOp>() && operand->mesh() == result().mesh();
-      TK_REQUIRE(is_copied && terms == trueTerms(result()), HostProgram,
+      const bool is_read_as_terms =
+          operand->mesh() == result().mesh() && (op_.is<LoadStoreOp>() || combinesTerms(terms));
+      TK_REQUIRE(is_read_as_terms && terms == trueTerms(result()), HostProgram,
                  "{}: it reads {}, which is {}: a rank has a term of it; a Communication comes before it", where(),
                  nameOf(*operand), toString(terms[0]));
       expected = terms;
     }
+    if (isIdentity()) expected = trueTerms(result());
     for (const auto& [number, part] : reduced_) {
       const Partial term{.kind = reduction()->reduction, .type = *deviceTypeOf(*part.mesh, part.dimension)};
       const bool is_marked = *part.mesh == result().mesh() && std::ranges::count(result().partials(), term) > 0;
@@ -183,6 +188,25 @@ class LocalOp {
                  "{}: {} is {}, and the op reduces no parts over {}: all ranks have the whole value", where(),
                  nameOf(result()), toString(term), parallelTypeName(term.type));
     }
+  }
+
+  // Whether the op combines these terms with other ones of the same ranks, as their reduction does.
+  bool combinesTerms(const std::vector<Partial>& terms) const {
+    const auto* op = op_.as<PointwiseOp>();
+    if (op == nullptr || terms.size() != 1 || op->function != kir::combiningFunction(terms[0].kind)) return false;
+    return std::ranges::all_of(op->ins, [&](Val* in) {
+      const TensorView* operand = asTensor(in);
+      return operand != nullptr && operand->mesh() == result().mesh() && trueTerms(*operand) == terms;
+    });
+  }
+
+  // Whether the result is the value that changes no reduction of terms, so that each rank may have it as its term.
+  bool isIdentity() const {
+    const auto* op = op_.as<FullOp>();
+    if (op == nullptr || !op->value->isConstant()) return false;
+    return std::ranges::all_of(result().partials(), [&](const Partial& term) {
+      return isSameValue(op->value->value(), reductionIdentity(term.kind, op->dtype));
+    });
   }
 
   // Of the first operand that has the reduced axis.

@@ -17,6 +17,7 @@
 #include "host/ir/restrict_op.h"
 #include "host/lower/buffer_roots.h"
 #include "host/lower/place_waits.h"
+#include "host/lower/rank_parts.h"
 #include "host/lower/stream_scalars.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/host/allocate.h"
@@ -56,8 +57,9 @@ class ReshardingLowering {
     forEachStatement(program.topLevel(), [&](const Expr& expr) {
       if (const auto* op = expr.as<Communication>()) next_number_ = std::max(next_number_, op->number + 1);
       if (const auto* op = expr.as<P2pCommunication>()) next_number_ = std::max(next_number_, op->number + 1);
-      if (const auto* op = expr.as<HirAliasSelect>()) slices_[op->out] = {.of = op->in, .axis = op->axis};
-      if (const auto* op = expr.as<HirAliasSlice>()) slices_[op->out] = {.of = op->in, .axis = op->axis};
+      if (const auto* op = expr.as<HirAliasSelect>())
+        slices_[op->out] = {.view = &expr, .of = op->in, .axis = op->axis};
+      if (const auto* op = expr.as<HirAliasSlice>()) slices_[op->out] = {.view = &expr, .of = op->in, .axis = op->axis};
     });
   }
 
@@ -65,6 +67,7 @@ class ReshardingLowering {
 
  private:
   struct SliceOf {
+    const Expr* view = nullptr;
     TensorView* of = nullptr;
     int64_t axis = 0;  // logical
   };
@@ -74,18 +77,40 @@ class ReshardingLowering {
     for (Expr* expr : block.exprs) {
       if (const auto* loop = expr->as<ForLoop>())
         block_.exprs.push_back(loweredLoop(*expr, *loop));
+      else if (lowerPartOfRank(*expr))
+        continue;
       else if (isResharding(*expr))
         lower(*expr);
       else
         block_.exprs.push_back(expr);
     }
+    dropUnread(block_);
     return std::exchange(block_, std::move(before));
   }
+
+  // Views of what one rank has, which is sent or received without them.
+  void dropUnread(Block& block) {
+    std::set<const TensorView*> used;
+    forEachStatement(block, [&](const Expr& expr) {
+      const bool is_own = !expr.outputs().empty() && of_one_rank_.contains(asTensor(expr.output(0)));
+      for (const TensorView* tensor : tensorsOf(expr.inputs())) used.insert(tensor);
+      for (const TensorView* tensor : tensorsOf(expr.outputs()))
+        if (!is_own || !isView(expr)) used.insert(tensor);
+    });
+    std::erase_if(block.exprs, [&](const Expr* expr) {
+      const TensorView* made = isView(*expr) ? asTensor(expr->output(0)) : nullptr;
+      return made != nullptr && of_one_rank_.contains(made) && !used.contains(made);
+    });
+  }
+
+  static bool isView(const Expr& expr) { return expr.is<HirAliasSelect>() || expr.is<HirAliasSlice>(); }
 
   Expr* loweredLoop(Expr& statement, const ForLoop& loop) {
     ForLoop copy = loop;
     ++loops_around_;
+    Scalar* const index_around = std::exchange(index_, loop.index);
     copy.body = lowered(loop.body);
+    index_ = index_around;
     --loops_around_;
     return copy.body.exprs == loop.body.exprs ? &statement : program_.appendOp(std::move(copy));
   }
@@ -97,13 +122,76 @@ class ReshardingLowering {
     TK_REQUIRE(!set.out->mesh().empty(), HostProgram,
                "{}: {} is on the ranks of a mesh, and its copy has none; give it one, as in mesh(0, 1)", operation,
                nameOf(*set.in));
-    const std::vector<ReshardingStep> steps = reshardingSteps(operation, shardingOf(*set.in), shardingOf(*set.out));
-    TensorView* current = set.in;
+    doSteps(reshardingSteps(operation, shardingOf(*set.in), shardingOf(*set.out)), set.in, set.out);
+  }
+
+  void doSteps(const std::vector<ReshardingStep>& steps, TensorView* current, TensorView* out) {
     for (const ReshardingStep& step : steps) {
       const bool is_last = &step == &steps.back();
-      current = doStep(step, current, is_last ? set.out : nullptr);
+      current = doStep(step, current, is_last ? out : nullptr);
     }
-    if (current != set.out) appendSet(current, set.out);
+    if (current != out) appendSet(current, out);
+  }
+
+  // --- what one rank has, in the iteration of its number ---
+
+  // Whether the Set is one from a part that one rank has of a tensor, or to one.
+  bool lowerPartOfRank(const Expr& statement) {
+    const auto* set = statement.as<LoadStoreOp>();
+    if (set == nullptr || set->in->mesh() != set->out->mesh()) return false;
+    if (const std::optional<RankPart> part = partOfRank(set->in)) {
+      broadcastPart(*part, *set, "lower resharding " + summaryOf(statement));
+      return true;
+    }
+    const std::optional<RankPart> part = partOfRank(set->out);
+    return part && reduceToPart(*part, *set);
+  }
+
+  std::optional<RankPart> partOfRank(TensorView* tensor) {
+    const auto slice = slices_.find(tensor);
+    return slice == slices_.end() ? std::nullopt : rankPartOf(program_, *slice->second.view, index_);
+  }
+
+  // The order of the view's axes.
+  static Order orderOfView(const RankPart& part) {
+    Order order = memoryOrder(*part.of);
+    if (!part.drops_axis) return order;
+    const auto dropped = static_cast<size_t>(part.axis);
+    std::erase(order, dropped);
+    for (size_t& axis : order) axis -= axis > dropped ? 1 : 0;
+    return order;
+  }
+
+  void postOfRank(CommunicationType type, const RankPart& part, TensorView* in, TensorView* out,
+                  ReductionKind reduction = ReductionKind::Sum) {
+    const DeviceMesh& mesh = part.of->mesh();
+    std::vector<int64_t> team = teamOf(mesh, mesh.devices[0], part.dimension);
+    Scalar* const root = memberAt(program_, team, part.position);
+    post(type, in, out, std::move(team), root, reduction);
+  }
+
+  void broadcastPart(const RankPart& part, const LoadStoreOp& set, const std::string& operation) {
+    const Sharding whole = shardingOf(*set.in);
+    const std::vector<ReshardingStep> steps = reshardingSteps(operation, whole, shardingOf(*set.out));
+    TensorView* const in = sendable(part.of);
+    RankPart sent = part;
+    sent.of = in;
+    TensorView* const out = resultFor(steps.empty() ? set.out : nullptr, *set.in, whole, orderOfView(sent));
+    postOfRank(CommunicationType::Broadcast, sent, in, out);
+    of_one_rank_.insert(set.in);
+    doSteps(steps, out, set.out);
+  }
+
+  // What ranks have otherwise than as terms is left, and refused as the view that it is.
+  bool reduceToPart(const RankPart& part, const LoadStoreOp& set) {
+    Sharding from = shardingOf(*set.in);
+    MeshUse& terms = from.uses[part.dimension];
+    const ReductionKind reduction = terms.reduction;
+    const bool has_terms = std::exchange(terms, {}).form == Form::Partial;
+    if (!has_terms || from != shardingOf(*set.out) || !isDense(part.of)) return false;
+    postOfRank(CommunicationType::Reduce, part, inOrder(set.in, orderOfView(part)), part.of, reduction);
+    of_one_rank_.insert(set.out);
+    return true;
   }
 
   // --- tensors ---
@@ -226,6 +314,12 @@ class ReshardingLowering {
       std::erase(order, *axis);
       order.insert(order.begin(), *axis);
     }
+    return inOrder(tensor, order);
+  }
+
+  // The tensor, or a copy of it, that lies together in this order.
+  TensorView* inOrder(TensorView* tensor, const Order& order) {
+    if (isDense(tensor) && memoryOrder(*tensor) == order) return tensor;
     return copyOf(*tensor, order);
   }
 
@@ -419,7 +513,9 @@ class ReshardingLowering {
   Block block_;
   std::set<const TensorView*> allocated_;  // by this pass
   std::map<const TensorView*, SliceOf> slices_;
-  int64_t loops_around_ = 0;  // the statement that is lowered
+  std::set<const TensorView*> of_one_rank_;  // views that are sent or received without them
+  int64_t loops_around_ = 0;                 // the statement that is lowered
+  Scalar* index_ = nullptr;                  // of the innermost of these
   int64_t next_number_ = 0;
 };
 
@@ -427,9 +523,14 @@ class ReshardingLowering {
 
 void lowerReshardings(HostIrContainer& program, const ReshardingOptions& options) {
   bool has_any = false;
-  forEachStatement(program.topLevel(), [&](const Expr& expr) { has_any = has_any || isResharding(expr); });
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* set = expr.as<LoadStoreOp>();
+    has_any = has_any || (set != nullptr && !set->in->mesh().empty());
+  });
   if (!has_any) return;
-  program.setTopLevel(ReshardingLowering(program, options).run());
+  Block lowered = ReshardingLowering(program, options).run();
+  if (lowered.exprs == program.topLevel().exprs) return;
+  program.setTopLevel(std::move(lowered));
   placeWaits(program);
 }
 

@@ -21,6 +21,8 @@
 #include "host/lower/apart_operands.h"
 #include "host/lower/dropped_axes.h"
 #include "host/lower/moved_parts.h"
+#include "host/lower/rank_parts.h"
+#include "host/lower/reduced_streams.h"
 #include "host/lower/segment_slices.h"
 #include "host/lower/stream_axis.h"
 #include "host/lower/stream_scalars.h"
@@ -32,6 +34,7 @@
 #include "ir/ops/host/set_current_stream.h"
 #include "ir/ops/host/synchronize.h"
 #include "ir/ops/math/cat_op.h"
+#include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/reshape_op.h"
 
@@ -41,9 +44,14 @@ namespace {
 
 // A loop under construction.
 struct StreamLoop {
-  StreamAxis axis;                   // of the first statement's output
-  std::vector<TensorView*> outputs;  // in body order
+  StreamAxis axis;              // of the first statement's output
+  IterDomain* shown = nullptr;  // the axis that the text names
+  bool communicates = false;
+  const DeviceMesh* mesh = nullptr;  // likewise
+  std::vector<TensorView*> outputs;  // in body order, of which iterations write slices
   std::vector<Expr*> body;
+  std::vector<Expr*> behind;                     // what the caller's stream does of an iteration, in their order
+  std::unordered_set<const TensorView*> totals;  // which it writes
   std::unordered_map<const TensorView*, std::vector<const IterDomain*>>
       streamed;                                // tensors made in the body -> their streamed logical axes
   std::unordered_set<const TensorView*> read;  // by the body
@@ -63,6 +71,7 @@ class StreamLowering {
     std::unordered_set<const TensorView*> computed;  // whole, or to be
     for (const Expr* expr : program_.topLevel().exprs) {
       const std::vector<TensorView*> outputs = tensorsOf(expr->outputs());
+      if (findReducedStream(*expr)) continue;
       const std::optional<StreamAxis> axis = outputAxis(*expr);
       if (axis && !isComputedWithOperands(*expr, *axis, computed)) continue;
       computed.insert(outputs.begin(), outputs.end());
@@ -73,7 +82,12 @@ class StreamLowering {
 
   Block run() {
     for (Expr* expr : program_.topLevel().exprs) {
-      const std::optional<StreamAxis> axis = outputAxis(*expr);
+      if (const std::optional<StreamAxis> reduced = findReducedStream(*expr)) {
+        addReduction(*expr, *reduced);
+        continue;
+      }
+      std::optional<StreamAxis> axis = outputAxis(*expr);
+      if (!axis) axis = axisOfTermsInLoop(*expr);
       if (!axis) {
         addOutsideOfLoops(*expr);
         continue;
@@ -81,9 +95,7 @@ class StreamLowering {
       if (loop_ && !joins(*expr, *axis)) close();
       // Independent statements between two statements of one loop move before the loop.
       moveWaiting();
-      if (!loop_)
-        loop_ = StreamLoop{
-            .axis = *axis, .outputs = {}, .body = {}, .streamed = {}, .read = {}, .waiting = {}, .views = {}};
+      if (!loop_) open(*axis, *asTensor(expr->output(0)));
       addStatement(*expr, *axis);
     }
     close();
@@ -92,6 +104,14 @@ class StreamLowering {
   }
 
  private:
+  void open(const StreamAxis& axis, const TensorView& output) {
+    loop_.emplace();
+    loop_->axis = axis;
+    // (No statement has an axis that is reduced.)
+    loop_->shown = axis.logical->isReduction() ? nullptr : axis.loop_axis;
+    loop_->mesh = &output.mesh();
+  }
+
   // The common Stream axis of the statement's outputs. None for an op that cannot be sliced: it is computed whole,
   // before the loop that reads it.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
@@ -147,19 +167,30 @@ class StreamLowering {
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
       if (logical == nullptr) continue;
       const int64_t number = visibleAxisNumber(*map.rule().result, *logical);
-      if (isCommunicatedWhole(expr, map, number) || !canBeDealtOut(apart, map, axis, number)) return false;
+      if (isCommunicatedWhole(expr, map, axis, number) || !canBeDealtOut(apart, map, axis, number)) return false;
     }
     return true;
   }
 
-  // Whether the op is a resharding whose slices are not sent one by one: devices have parts of the axis in the operand,
-  // or the ranks change, of which some would be in the loop for one side of it alone.
-  static bool isCommunicatedWhole(const Expr& expr, const AxisMap& map, int64_t number) {
+  // Whether the op is a resharding whose slices are not sent one by one: devices have other parts of the axis in the
+  // operand than iterations, or the ranks change, of which some would be in the loop for one side of it alone.
+  static bool isCommunicatedWhole(const Expr& expr, const AxisMap& map, const StreamAxis& axis, int64_t number) {
     if (!isResharding(expr)) return false;
     const TensorView& operand = *asTensor(expr.input(0));
     if (operand.mesh() != asTensor(expr.output(0))->mesh()) return true;
     const OperandCoordinateUse use = map.use(operand, number);
-    return use.use == CoordinateUse::Identity && shardingOf(operand).dimensionOf(static_cast<size_t>(use.axes[0])) >= 0;
+    if (use.use != CoordinateUse::Identity) return false;
+    const int64_t dimension = shardingOf(operand).dimensionOf(use.axes[0]);
+    return dimension >= 0 && !hasPartsOfRanks(axis, operand, static_cast<size_t>(dimension));
+  }
+
+  // Terms that the open loop makes, along the axis of which each rank gets its part of the sum: iteration i reduces to
+  // the rank that has the part of i. The axis of the result.
+  std::optional<StreamAxis> axisOfTermsInLoop(const Expr& expr) {
+    if (!loop_ || !expr.is<LoadStoreOp>()) return std::nullopt;
+    if (!loop_->streamed.contains(program_.resolveAlias(asTensor(expr.input(0))))) return std::nullopt;
+    const std::optional<StreamAxis> axis = axisOfReceivers(expr);
+    return axis && joins(expr, *axis) ? axis : std::nullopt;
   }
 
   bool canBeDealtOut(const ApartOperands& apart, const AxisMap& map, const StreamAxis& axis, int64_t number) {
@@ -196,7 +227,8 @@ class StreamLowering {
   }
 
   bool areTogether(const IterDomain* a, const IterDomain* b) const {
-    return a == b || graph_.mapsTo(*a, *b, AxisMapping::Exact);
+    const bool is_reduced = a->isReduction() || b->isReduction();
+    return a == b || graph_.mapsTo(*a, *b, is_reduced ? AxisMapping::Reduction : AxisMapping::Exact);
   }
 
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
@@ -208,10 +240,11 @@ class StreamLowering {
   // their own iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
-    if (loop_->outputs.front()->mesh() != asTensor(expr.output(0))->mesh()) return false;
+    if (*loop_->mesh != asTensor(expr.output(0))->mesh()) return false;
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
+      if (loop_->totals.contains(program_.resolveAlias(operand))) return false;
       const auto made = loop_->streamed.find(program_.resolveAlias(operand));
       if (made != loop_->streamed.end() && streamedAxesOf(expr, i, axis) != made->second) return false;
     }
@@ -222,6 +255,11 @@ class StreamLowering {
   std::vector<const IterDomain*> streamedAxesOf(const Expr& expr, size_t i, const StreamAxis& axis) {
     const Axes shape = shapeOf(*asTensor(expr.input(i)));
     std::vector<const IterDomain*> axes;
+    if (axis.logical->isReduction()) {
+      const int64_t reduced = logicalAxisNumber(*asTensor(expr.output(0)), *axis.logical);
+      if (const auto own = operandAxesReduced(expr, reduced)[i]) axes.push_back(shape[static_cast<size_t>(*own)]);
+      return axes;
+    }
     if (const auto* post = expr.as<PostOnStream>()) {
       for (const auto part : {&StreamAxis::logical, &StreamAxis::inner}) {
         if (axis.*part == nullptr) continue;
@@ -266,7 +304,7 @@ class StreamLowering {
 
   void addStatement(const Expr& expr, const StreamAxis& axis) {
     for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
-    keepDemands(expr);
+    keepDemands(expr, {});
     const auto* post = expr.as<PostOnStream>();
     loop_->body.push_back(post != nullptr ? restrictSegment(*post, axis) : restrict(expr, axis));
     for (TensorView* output : tensorsOf(expr.outputs())) {
@@ -276,11 +314,57 @@ class StreamLowering {
       axes = {own.logical};
       if (own.inner != nullptr) axes.push_back(own.inner);
     }
+    if (isResharding(expr)) noteCommunication(*asTensor(expr.input(0)), *asTensor(expr.output(0)), axis);
+  }
+
+  // As loops with communications are recorded (tests/golden/ag_linear.*): what is gathered is an ordinary tensor, and
+  // the loop runs over the axis of what is sent, if its first statement sends.
+  void noteCommunication(const TensorView& operand, TensorView& result, const StreamAxis& axis) {
+    const bool is_first = loop_->outputs.size() == 1;
+    loop_->communicates = true;
+    if (is_first && axis.form == StreamAxis::Form::Index && axis.logical == axis.loop_axis) {
+      IterDomain* const sent = shapeOf(operand)[static_cast<size_t>(visibleAxisNumber(result, *axis.logical))];
+      const bool is_loop = std::ranges::find(operand.loop(), sent) != operand.loop().end();
+      if (is_loop && sent->parallelType() == ParallelType::Serial) loop_->shown = sent;
+    }
+    const bool is_named = axis.loop_axis->isStream() && !program_.isOutput(&result);
+    if (is_named) axis.loop_axis->parallelize(ParallelType::Serial);
+  }
+
+  // The loop adds up terms of what it reduces.
+  void addReduction(const Expr& expr, const StreamAxis& axis) {
+    if (loop_ && !joins(expr, axis)) close();
+    moveWaiting();
+    if (!loop_) open(axis, *asTensor(expr.output(0)));
+    for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
+    ReducedStatement parts(program_, expr, axis);
+    result_.exprs.push_back(parts.identity());
+    keepDemands(parts.op(), {axis.logical->visibleExtent()});
+    const Part own = partOf(axis, index_, /*keeps_axis=*/true);
+    const ApartOperands& apart = apartOf(parts.op());
+    const std::vector<std::optional<int64_t>> along = operandAxesReduced(apart.expr(), parts.axis());
+    AxisSlices slices;
+    for (size_t i = 0; i < along.size(); ++i) {
+      if (!along[i]) continue;
+      TensorView* const operand = asTensor(apart.expr().input(i));
+      TensorView& tensor = *apart.originalOf(operand);
+      const IterDomain& cut = axisOf(tensor, *along[i]);
+      slices[operand] = slice(tensor, cut, own);
+      used_.insert({&tensor, &cut});
+    }
+    TensorView* const term = parts.makeTerm(own.extent);
+    OtherTensors others = apart.twins();
+    others[asTensor(parts.op().output(0))] = term;
+    loop_->body.push_back(allocate(*term));
+    loop_->body.push_back(restrictOp(program_, apart.expr(), slices, others));
+    loop_->behind.push_back(parts.combine(*term));
+    loop_->totals.insert(program_.resolveAlias(&parts.total()));
+    loop_->streamed[program_.resolveAlias(&parts.total())] = {};
+    for (Expr* statement : parts.results()) addOutsideOfLoops(*statement);
   }
 
   // Records the whole op's demands on extents, which slices do not have.
-  void keepDemands(const Expr& expr) {
-    std::vector<const Scalar*> along;
+  void keepDemands(const Expr& expr, std::vector<const Scalar*> along) {
     for (const TensorView* output : tensorsOf(expr.outputs())) {
       const std::optional<StreamAxis> axis = findStreamAxis(*output);
       if (axis) along.push_back(axis->logical->visibleExtent());
@@ -481,24 +565,25 @@ class StreamLowering {
 
   void close() {
     if (!loop_) return;
-    for (TensorView* output : loop_->outputs) result_.exprs.push_back(allocate(*output));
     StreamVal* caller = program_.stream();
     StreamVal* worker = program_.stream(
         program_.rawScalar(ScalarOp::Mod, DataType::I64, std::vector<Scalar*>{index_, program_.numberOfStreams()}));
     Expr* get = program_.appendOp(GetCurrentStream{caller});
     const auto setTo = [&](StreamVal* stream) { return program_.appendOp(SetCurrentStream{stream}); };
     const auto waitFor = [&](StreamVal* stream) { return program_.appendOp(Synchronize{stream}); };
+    const bool is_hoisted = sync_ == StreamSync::Hoisted;
+    if (loop_->communicates) result_.exprs.push_back(get);
+    for (TensorView* output : loop_->outputs) result_.exprs.push_back(allocate(*output));
+    if (is_hoisted && !loop_->communicates) result_.exprs.push_back(get);
+    if (is_hoisted) result_.exprs.push_back(loopOver({{setTo(worker), waitFor(caller)}}));
     Block body;
-    if (sync_ == StreamSync::Hoisted) {
-      result_.exprs.push_back(get);
-      result_.exprs.push_back(loopOver({{setTo(worker), waitFor(caller)}}));
-      body.exprs = {setTo(worker)};
-    } else {
-      body.exprs = {get, setTo(worker), waitFor(caller)};
-    }
+    if (!is_hoisted && !loop_->communicates) body.exprs.push_back(get);
+    body.exprs.push_back(setTo(worker));
+    if (!is_hoisted) body.exprs.push_back(waitFor(caller));
     body.exprs.insert(body.exprs.end(), loop_->body.begin(), loop_->body.end());
     body.exprs.push_back(setTo(caller));
     body.exprs.push_back(waitFor(worker));
+    body.exprs.insert(body.exprs.end(), loop_->behind.begin(), loop_->behind.end());
     result_.exprs.push_back(loopOver(std::move(body)));
     const std::vector<Expr*> waiting = std::move(loop_->waiting);
     loop_.reset();
@@ -512,7 +597,7 @@ class StreamLowering {
                        ? axis.extent()
                        : program_.scalar(ScalarOp::Min, axis.extent(), axis.expandedExtent());
     return program_.appendOp(
-        ForLoop{index_, program_.constant(0), stop, program_.constant(1), loop_->axis.loop_axis, std::move(body)});
+        ForLoop{index_, program_.constant(0), stop, program_.constant(1), loop_->shown, std::move(body)});
   }
 
   void requireInputsCovered() {
