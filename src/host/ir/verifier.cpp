@@ -63,9 +63,9 @@ void checkOwned(const HostIrContainer& program, const Report& report) {
 void checkFields(const HostIrContainer& program, const Report& report) {
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
     for (const Field& field : fieldsOf(expr)) {
-      const bool may_be_absent = field.role == FieldRole::OptionalOperand ||
-                                 (expr.is<ForLoop>() && field.name == "axis") ||
-                                 (expr.is<Communication>() && field.name == "output") || expr.list() == OpList::Math;
+      const bool may_be_absent =
+          field.role == FieldRole::OptionalOperand || (expr.is<ForLoop>() && field.name == "axis") ||
+          (expr.is<Communication>() && (field.name == "output" || field.name == "root")) || expr.list() == OpList::Math;
       const auto isNull = [](const auto& value) {
         if constexpr (std::is_pointer_v<std::decay_t<decltype(value)>>)
           return value == nullptr;
