@@ -159,7 +159,7 @@ class Reshardings {
         const MeshUse& use = sharding.uses[i];
         if (reduction == nullptr || use.form != Form::Chunk) continue;
         if (reducedAxis(*reduction, *operand, use.parts.axis) != number) continue;
-        const MeshUse& own = shardingOf(out).uses[i];
+        const MeshUse own = shardingOf(out).uses[i];
         TK_REQUIRE(use.parts.chunk == stream->chunk && own.form == Form::Chunk, HostProgram,
                    "make-reshardings: Stream on the reduction axis {} of {}: ranks have parts of it, which are {}; "
                    "stream the parts of ranks, of a result that is dealt out over them, or another axis",

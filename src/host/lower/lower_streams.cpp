@@ -340,7 +340,8 @@ class StreamLowering {
     ReducedStatement parts(program_, expr, axis);
     result_.exprs.push_back(parts.identity());
     keepDemands(parts.op(), {axis.logical->visibleExtent()});
-    const Part own = partOf(axis, index_, /*keeps_axis=*/true);
+    Part own = partOf(axis, index_, /*keeps_axis=*/true);
+    own.is_range = true;
     const ApartOperands& apart = apartOf(parts.op());
     const std::vector<std::optional<int64_t>> along = operandAxesReduced(apart.expr(), parts.axis());
     AxisSlices slices;

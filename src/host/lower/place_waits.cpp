@@ -1,6 +1,7 @@
 #include "host/lower/place_waits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <span>
 #include <utility>
@@ -51,7 +52,7 @@ class WaitPlacer {
       std::erase_if(posted_, [&](const Expr* earlier) {
         const auto has_to_wait = [&](const Expr* next) { return hasToWait(*earlier, *next); };
         if (!statement->is<SetCurrentStream>() && std::ranges::none_of(ordered, has_to_wait)) return false;
-        result.exprs.push_back(waitFor(*earlier));
+        result.exprs.insert(beforeViews(result), waitFor(*earlier));
         return true;
       });
       result.exprs.push_back(statement);
@@ -62,6 +63,15 @@ class WaitPlacer {
     posted_ = posted_before;
     return result;
   }
+
+  // Views that the statement reads are made behind the Wait, as the dumps have it.
+  static std::vector<Expr*>::iterator beforeViews(Block& block) {
+    auto at = block.exprs.end();
+    while (at != block.exprs.begin() && isView(**std::prev(at))) --at;
+    return at;
+  }
+
+  static bool isView(const Expr& expr) { return expr.is<HirAliasSelect>() || expr.is<HirAliasSlice>(); }
 
   // Workers of a loop wait for the caller's stream as it is where that is caught: a Wait comes before.
   static std::span<Expr* const> orderedWith(const Block& block, size_t i) {
@@ -101,7 +111,7 @@ class WaitPlacer {
 
   // Whether the statement gives a buffer one more name, and looks at no element.
   bool isOnlyName(const Expr& expr) const {
-    if (expr.is<HirAliasSelect>() || expr.is<HirAliasSlice>()) return true;
+    if (isView(expr)) return true;
     const auto* set = expr.as<LoadStoreOp>();
     return set != nullptr && !program_.isOutput(set->out) && roots_.root(set->out) == roots_.root(set->in);
   }

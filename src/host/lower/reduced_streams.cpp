@@ -27,7 +27,7 @@ void dropReductions(TensorView& tensor) {
   const bool has_allocation = !domain.allocation.empty();
   const Axes& stored = has_allocation ? domain.allocation : domain.logical;
   std::vector<std::optional<bool>> contiguity;
-  for (size_t i = 0; i < stored.size(); ++i)
+  for (size_t i = 0; i < domain.contiguity.size(); ++i)
     if (!stored[i]->isReduction()) contiguity.push_back(domain.contiguity[i]);
   domain.contiguity = std::move(contiguity);
   for (Axes* axes : {&domain.logical, &domain.loop, &domain.allocation})
@@ -41,7 +41,10 @@ std::vector<std::optional<int64_t>> operandAxesReduced(const Expr& op, int64_t a
   const auto number = static_cast<size_t>(std::count_if(
       logical.begin(), logical.begin() + axis, [](const IterDomain* before) { return before->isReduction(); }));
   const AxisMap map(op);
-  const Element* const reduction = reductionOf(map.rule());
+  const Element* reduction = nullptr;  // to whose sum a bias may be added
+  visitElements(*map.rule().value, [&](const Element& element) {
+    if (element.kind == ElementKind::Reduce) reduction = &element;
+  });
   std::vector<std::optional<int64_t>> axes(op.inputs().size());
   for (size_t i = 0; i < axes.size(); ++i) {
     const TensorView* const operand = asTensor(op.input(i));

@@ -24,7 +24,8 @@ def name_of(line, following):
         kind, root = communication.groups()
         return f"{kind}({root})" if root else kind
     if line.startswith("T") and " = " not in line:
-        return re.match(r"= (-|\w+)?", following).group(1) or "op"
+        word = re.match(r"= (-|\w+)?", following).group(1) or "op"
+        return "pointwise" if re.match(r"-|T\d", word) else word
     word = line.split()[0]
     return NAMES["ALLOCATE"] if " = ALLOCATE(" in line else NAMES.get(word, word)
 
@@ -37,8 +38,8 @@ def statements_of(text):
     for i, line in enumerate(lines):
         body = line.lstrip(" ")
         indentation = len(line) - len(body)
-        if indentation % 2 == 1 or indentation // 2 > 3 or not body:
-            continue  # the second line of a statement
+        if indentation // 2 > 3 or not re.match("[A-Z]", body):
+            continue  # another line of a statement
         names += ["}"] * (depth - indentation // 2)
         depth = indentation // 2
         names.append(name_of(body, "".join(lines[i + 1:i + 2]).strip()))
