@@ -162,6 +162,8 @@ class RankDifferences::Walk {
       if (!root) emitAlone();
       const int64_t position = std::ranges::find(op.team, root ? asInt(*root) : -1) - op.team.begin();
       const std::vector<int64_t>& own = analysis_.teams()[static_cast<size_t>(team)];
+      // (Roots of the others of a class follow from one of them, by their places.)
+      if (analysis_.isOfRank(op.root)) emit(position);
       const bool is_member = position < static_cast<int64_t>(std::min(op.team.size(), own.size()));
       emit(is_member && own[static_cast<size_t>(position)] == rank_ ? 1 : 0);
     }
