@@ -237,7 +237,8 @@ TEST(LocalProgram, ARootOfALoopIsInTheRanksOwnRowOfTheMesh) {
   };
   EXPECT_THAT(textOf("{0 1} {2 3}", 1), HasSubstr("team=(0 1), root=i, input=T0_g_float[iS0{1}, iS1{8}], output=T2"));
   EXPECT_THAT(textOf("{0 1} {2 3}", 2), HasSubstr("team=(2 3), root=( i + 2 ), input=T0"));
-  EXPECT_THAT(textOf("{0 1} {3 2}", 3), HasSubstr("team=(3 2), root=where("));
+  EXPECT_THAT(textOf("{0 1} {3 2}", 3),
+              HasSubstr("team=(3 2), root=( where(( i == 1 ), 2, ( where(( i == 0 ), 3, i) )) ), "));
 }
 
 const Tensors kGathered = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}] (DeviceMesh{0 1})"},
