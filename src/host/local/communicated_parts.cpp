@@ -67,12 +67,17 @@ std::optional<Holding> holdingOf(const Sharding& sharding, int64_t rank) {
 
 class CommunicatedParts {
  public:
-  explicit CommunicatedParts(const Communication& op) : op_(op), in_(shardingOf(*op.in)), out_(shardingOf(*op.out)) {}
+  explicit CommunicatedParts(const Communication& op)
+      : op_(op),
+        in_(shardingOf(*op.in)),
+        out_(shardingOf(*op.out)),
+        root_(op.root == nullptr ? std::nullopt : op.root->constantInt()) {}
 
   void check() {
     const std::optional<size_t> combined = requireTerms();
-    const auto from = dealsInput(op_.type) ? movedAxis(in_, out_) : std::nullopt;
-    const auto to = dealsOutput(op_.type) ? movedAxis(out_, in_) : std::nullopt;
+    // (A Broadcast may read the part that its root has, and a Reduce may write it.)
+    const auto from = dealsInput(op_.type) || op_.type == Type::Broadcast ? movedAxis(in_, out_) : std::nullopt;
+    const auto to = dealsOutput(op_.type) || op_.type == Type::Reduce ? movedAxis(out_, in_) : std::nullopt;
     // (Where no axis is dealt out, or several are, there are no parts to move: that is told by who looks for them.)
     if ((dealsInput(op_.type) && !from) || (dealsOutput(op_.type) && !to)) return;
     if (from) requireOrder(*op_.in, in_, *from);
@@ -100,10 +105,12 @@ class CommunicatedParts {
   std::string where() const { return fmt::format("local program: {}", enumName(op_.type)); }
   std::string team() const { return "(" + joined(op_.team, " ") + ")"; }
 
-  bool sends(int64_t rank) const { return rank == op_.root || !isReadAtRoot(op_.type); }
+  // Any member may be a root that is computed.
+  bool mayBeRoot(int64_t rank) const { return !root_ || *root_ == rank; }
+  bool sends(int64_t rank) const { return mayBeRoot(rank) || !isReadAtRoot(op_.type); }
   bool receives(int64_t rank) const {
-    if (op_.type == Type::SendRecv) return rank != op_.root || op_.team.size() == 1;
-    return rank == op_.root || !isWrittenAtRoot(op_.type);
+    if (op_.type == Type::SendRecv) return root_ != rank || op_.team.size() == 1;
+    return mayBeRoot(rank) || !isWrittenAtRoot(op_.type);
   }
 
   // Whether the team is all ranks that differ from one of them in this dimension alone.
@@ -184,6 +191,7 @@ class CommunicatedParts {
   const Communication& op_;
   const Sharding in_;
   const Sharding out_;
+  const std::optional<int64_t> root_;  // where it is a number
 };
 
 }  // namespace
