@@ -23,6 +23,8 @@ namespace {
 using Form = MeshUse::Form;
 using Type = CommunicationType;
 
+constexpr int64_t kNone = -1;
+
 // What a rank has of a tensor: a part of some axes (by their visible number), and a term over some dimensions.
 struct Holding {
   std::map<int64_t, int64_t> parts;
@@ -36,9 +38,9 @@ bool combinesTerms(Type type) { return type == Type::Reduce || type == Type::All
 bool isReadAtRoot(Type type) { return type == Type::Scatter || type == Type::Broadcast || type == Type::SendRecv; }
 bool isWrittenAtRoot(Type type) { return type == Type::Gather || type == Type::Reduce; }
 
-// The axis of `dealt` whose parts are whole in `other`, if it is one.
-std::optional<int64_t> movedAxis(const Sharding& dealt, const Sharding& other) {
-  std::optional<int64_t> moved;
+// The axis of `dealt` whose parts are whole in `other`, if it is one; else kNone.
+int64_t movedAxis(const Sharding& dealt, const Sharding& other) {
+  int64_t moved = kNone;
   for (size_t i = 0; i < dealt.uses.size(); ++i) {
     if (dealt.uses[i].form != Form::Chunk) continue;
     const int64_t axis = dealt.uses[i].parts.axis;
@@ -46,7 +48,7 @@ std::optional<int64_t> movedAxis(const Sharding& dealt, const Sharding& other) {
     const bool is_kept =
         dimension >= 0 && deviceTypeOf(other.mesh, static_cast<size_t>(dimension)) == deviceTypeOf(dealt.mesh, i);
     if (is_kept) continue;
-    if (moved) return std::nullopt;
+    if (moved != kNone) return kNone;
     moved = axis;
   }
   return moved;
@@ -75,19 +77,19 @@ class CommunicatedParts {
 
   void check() {
     const std::optional<size_t> combined = requireTerms();
-    // (A Broadcast may read the part that its root has, and a Reduce may write it.)
-    const auto from = dealsInput(op_.type) || op_.type == Type::Broadcast ? movedAxis(in_, out_) : std::nullopt;
-    const auto to = dealsOutput(op_.type) || op_.type == Type::Reduce ? movedAxis(out_, in_) : std::nullopt;
+    // (A Broadcast may read the part that its root has, and a Reduce write it.)
+    const int64_t from = dealsInput(op_.type) || op_.type == Type::Broadcast ? movedAxis(in_, out_) : kNone;
+    const int64_t to = dealsOutput(op_.type) || op_.type == Type::Reduce ? movedAxis(out_, in_) : kNone;
     // (Where no axis is dealt out, or several are, there are no parts to move: that is told by who looks for them.)
-    if ((dealsInput(op_.type) && !from) || (dealsOutput(op_.type) && !to)) return;
-    if (from) requireOrder(*op_.in, in_, *from);
-    if (to) requireOrder(*op_.out, out_, *to);
+    if ((dealsInput(op_.type) && from == kNone) || (dealsOutput(op_.type) && to == kNone)) return;
+    if (from != kNone) requireOrder(*op_.in, in_, from);
+    if (to != kNone) requireOrder(*op_.out, out_, to);
     if (shapeOf(*op_.in).size() != shapeOf(*op_.out).size()) return;
     std::optional<std::pair<int64_t, Holding>> first;
     for (const int64_t rank : op_.team) {
       std::optional<Holding> sent = sends(rank) ? holdingOf(in_, rank) : std::nullopt;
       if (!sent) continue;
-      if (from) sent->parts.erase(*from);
+      sent->parts.erase(from);
       if (combined) sent->terms.erase(*deviceTypeOf(in_.mesh, *combined));
       if (!first) first.emplace(rank, *sent);
       requireSame(*first, *op_.in, rank, *sent);
@@ -96,7 +98,7 @@ class CommunicatedParts {
     for (const int64_t rank : op_.team) {
       std::optional<Holding> received = receives(rank) ? holdingOf(out_, rank) : std::nullopt;
       if (!received) continue;
-      if (to) received->parts.erase(*to);
+      received->parts.erase(to);
       requireSame(*first, *op_.out, rank, *received);
     }
   }
