@@ -68,6 +68,10 @@ std::optional<StreamAxis> findReducedStream(const Expr& expr) {
              describeAxis(result, **other));
   requireUncut(result, **marked);
   const StreamAxis axis = logicalPartOf(result, **marked);
+  if (axis.logical->extent()->isConstantInt(1)) {  // operands broadcast along it: they have no parts
+    (*marked)->parallelize(ParallelType::Serial);
+    return std::nullopt;
+  }
   for (const TensorView* operand : tensorsOf(expr.inputs())) {
     const Axes shape = shapeOf(*operand);
     const bool is_expanded =
