@@ -348,7 +348,7 @@ TEST(PeerCopy, OwnersAndReadersAgreeAndPiecesFillTheOutput) {
   }
 }
 
-TEST(PeerCopy, TheLastOperationsAreRemembered) {
+TEST(PeerCopy, NothingBeginsWhenTheRankHasLeft) {
   const FakeSettings settings(kFakeGpus);
   const auto bootstraps = threadBootstraps(1, std::chrono::seconds(5));
   PeerJob job(*bootstraps[0], openFakeDevice(), {});
@@ -357,14 +357,8 @@ TEST(PeerCopy, TheLastOperationsAreRemembered) {
   run.items.push_back({.channel = &table->collectives(),
                        .arrival = std::make_shared<const PeerArrival>(
                            PeerArrival{.request = {.kind = Kind::Broadcast, .counts = {3}, .root = 0}})});
-  for (int i = 0; i < 1100; ++i) {
-    table->begin(run);
-    table->end(run);
-  }
-  const std::vector<std::string> last = table->lastOperations();
-  EXPECT_EQ(last.size(), 1024U);
-  EXPECT_EQ(last.front(), "Broadcast 76 of team (0): Broadcast of 3 f32 from rank 0");
-  EXPECT_EQ(last.back(), "Broadcast 1099 of team (0): Broadcast of 3 f32 from rank 0");
+  table->begin(run);
+  table->end(run);
   job.sockets().leave();
   job.leave();
   EXPECT_EQ(failureOf([&] { table->begin(run); }).message(), "rank 0 left the job");

@@ -31,7 +31,7 @@ class PeerTeam final : public TeamCommunicator {
     TK_REQUIRE(!group.empty(), Usage, "team ({}): an empty group was given; it has nothing to communicate",
                joined(ranks(), " "));
     for (const CommunicationRequest& request : group) requireLegal(request, ranks(), rank());
-    table_->requireWhole();
+    requireWhole();
     return std::make_shared<PeerWork>(job_, table_, group);
   }
 
@@ -42,7 +42,9 @@ class PeerTeam final : public TeamCommunicator {
     table_->breakUp({CommunicationFault::Failed, rank(),
                      fmt::format("rank {} left team ({}): {}", rank(), joined(ranks(), " "), textOf(error))});
   }
-  void requireWhole() const override { table_->requireWhole(); }
+  void requireWhole() const override {
+    job_->log()->withErrorsNoted([&] { table_->requireWhole(); });
+  }
   bool isBroken() const { return table_->isBroken(); }
   void drain() { streams_.drain(); }
 
@@ -71,7 +73,7 @@ class PeerCommunicator final : public Communicator {
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override {
     requireRanks({.ranks = ranks, .own = rank(), .job_size = size()}, fmt::format("exchange \"{}\"", tag));
-    return job_->sockets().exchange(tag, ranks, bytes);
+    return job_->log()->withErrorsNoted([&] { return job_->sockets().exchange(tag, ranks, bytes); });
   }
 
   std::vector<int64_t> alive(std::span<const int64_t> ranks) const override {
@@ -86,10 +88,13 @@ class PeerCommunicator final : public Communicator {
     const auto last = teams_.find(key);
     if (last != teams_.end() && !last->second->isBroken()) return last->second;
     const int64_t epoch = last == teams_.end() ? 0 : last->second->epoch() + 1;
-    auto team = std::make_shared<PeerTeam>(job_, job_->table(ranks, epoch));
+    auto table = job_->log()->withErrorsNoted([&] { return job_->table(ranks, epoch); });
+    auto team = std::make_shared<PeerTeam>(job_, std::move(table));
     teams_.insert_or_assign(std::move(key), team);
     return team;
   }
+
+  std::shared_ptr<const OperationLog> operations() const override { return job_->log(); }
 
  private:
   const std::shared_ptr<PeerJob> job_;

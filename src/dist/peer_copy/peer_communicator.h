@@ -13,6 +13,7 @@ namespace tokamak {
 struct PeerOptions {
   std::chrono::milliseconds timeout{600'000};  ///< of each wait for other ranks; positive
   std::string reduction_kernels;               ///< compiled (peer_reduction.h); empty: they are compiled when needed
+  std::string operations = {};                 ///< where a rank writes its last operations: OperationLog's file
 };
 
 /// This rank of a job, on a GPU that ranks may share; they are threads of one process or processes of one host. The

@@ -46,6 +46,7 @@ PeerJob::PeerJob(Bootstrap& bootstrap, std::shared_ptr<Device> device, const Pee
     : device_(std::move(device)),
       context_(static_cast<CudaDevice&>(*device_).context()),
       timeout_(options.timeout),
+      log_(std::make_shared<OperationLog>(bootstrap.rank(), bootstrap.size(), options.operations)),
       flags_(context_),
       reductions_(context_, device_->properties().architecture, options.reduction_kernels),
       has_left_(static_cast<size_t>(bootstrap.size())),
@@ -170,17 +171,36 @@ void PeerJob::closeFreed(int64_t rank, MessageReader& message) {
 }
 
 std::shared_ptr<PeerTeamTable> PeerJob::table(std::span<const int64_t> ranks, int64_t epoch) {
+  std::vector<std::shared_ptr<PeerTeamTable>> old;  // which end without the mutex
   const std::lock_guard lock(mutex_);
   const auto isOver = [&](int64_t rank) {  // one that only begins to leave may have a work that waits for this one
     return is_over_[static_cast<size_t>(rank)] != 0 || sockets_->isDead(rank);
   };
   if (std::ranges::any_of(ranks, isOver)) sockets_->requireHere(ranks);
-  return tableAt({{ranks.begin(), ranks.end()}, epoch});
+  const Key key = {{ranks.begin(), ranks.end()}, epoch};
+  old = takeOld(key);
+  return tableAt(key);
+}
+
+// What works or teams still hold is let go of at the next breakage.
+std::vector<std::shared_ptr<PeerTeamTable>> PeerJob::takeOld(const Key& key) {
+  reached_[key.first] = key.second;
+  std::vector<std::shared_ptr<PeerTeamTable>> old;
+  std::erase_if(tables_, [&](auto& entry) {
+    const bool is_old =
+        entry.first.first == key.first && entry.first.second < key.second && entry.second.use_count() == 1;
+    if (is_old) old.push_back(std::move(entry.second));
+    return is_old;
+  });
+  return old;
 }
 
 std::shared_ptr<PeerTeamTable> PeerJob::tableAt(const Key& key) {
+  const auto found = tables_.find(key);
+  if (found != tables_.end()) return found->second;
+  const auto reached = reached_.find(key.first);
+  if (reached != reached_.end() && key.second < reached->second) return nullptr;
   std::shared_ptr<PeerTeamTable>& table = tables_[key];
-  if (table != nullptr) return table;
   table = std::make_shared<PeerTeamTable>(*sockets_, *memory_, flags_, key.first, key.second, timeout_);
   for (const int64_t rank : key.first) {
     if (has_left_[static_cast<size_t>(rank)] != 0)
@@ -226,7 +246,7 @@ void PeerJob::receive(int64_t rank, std::span<const std::byte> message) {
   const std::shared_ptr<PeerTeamTable> table = tableAt({std::move(ranks), reader.number()});
   if (kind == PeerMessage::Broken) noteGone(MessageReader(reader).breakage());
   lock.unlock();
-  table->receive(kind, rank, reader);
+  if (table != nullptr) table->receive(kind, rank, reader);
 }
 
 // Who tells may know it sooner.

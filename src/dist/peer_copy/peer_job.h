@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "dist/operation_log.h"
 #include "dist/peer_copy/peer_memory.h"
 #include "dist/peer_copy/peer_reduction.h"
 #include "dist/peer_copy/peer_team_table.h"
@@ -46,6 +47,7 @@ class PeerJob final : public RankSockets::Listener {
   PeerMemory& memory() { return *memory_; }
   PeerFlags& flags() { return flags_; }
   PeerReductions& reductions() { return reductions_; }
+  const std::shared_ptr<OperationLog>& log() const { return log_; }
 
   /// As PeerMemory::share(); tells the others of what is gone.
   PeerAddress share(const void* address);
@@ -66,7 +68,9 @@ class PeerJob final : public RankSockets::Listener {
   std::string findUnopened(std::span<const int64_t> ranks);
   void agree(std::span<const int64_t> ranks, const std::string& fault);
 
+  /// Null: of an epoch that this rank has left behind, and no work of it.
   std::shared_ptr<PeerTeamTable> tableAt(const Key& key);
+  std::vector<std::shared_ptr<PeerTeamTable>> takeOld(const Key& key);
   std::vector<std::shared_ptr<PeerTeamTable>> tablesOf(int64_t rank);
   void closeFreed(int64_t rank, MessageReader& message);
   void noteGone(const Breakage& breakage);
@@ -75,13 +79,15 @@ class PeerJob final : public RankSockets::Listener {
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<DriverContext> context_;
   const std::chrono::milliseconds timeout_;
+  const std::shared_ptr<OperationLog> log_;
   PeerFlags flags_;
   PeerReductions reductions_;
   std::unique_ptr<PeerMemory> memory_;
   std::mutex mutex_;
   std::condition_variable made_;
   std::map<Key, std::shared_ptr<PeerTeamTable>> tables_;
-  std::vector<uint8_t> has_left_;         // per rank: it said so
+  std::map<std::vector<int64_t>, int64_t> reached_;  // the epoch that this rank is in
+  std::vector<uint8_t> has_left_;                    // per rank: it said so
   std::vector<uint8_t> is_over_;          // per rank: it comes to nothing any more, as it or another one said
   std::unique_ptr<RankSockets> sockets_;  // its thread calls this: gone first, ready last
 };

@@ -30,8 +30,7 @@ PeerTeamTable::PeerTeamTable(RankSockets& sockets, PeerMemory& memory, PeerFlags
       is_out_(ranks_.size()),
       left_(ranks_.size()),
       last_(ranks_.size()),
-      collectives_{.members = ranks_, .flags_of = std::vector<PeerAddress>(ranks_.size())},
-      remembered_(kRemembered) {}
+      collectives_{.members = ranks_, .flags_of = std::vector<PeerAddress>(ranks_.size())} {}
 
 void PeerTeamTable::addFlags(PeerChannel& channel) {
   if (channel.flags != nullptr) return;
@@ -158,7 +157,6 @@ void PeerTeamTable::begin(PeerRun& run) {
   for (PeerRun::Item& item : run.items) {
     item.number = item.channel->next++;
     item.is_ready_told = false;
-    remembered_[remembered_count_++ % kRemembered] = {item.channel, item.number, item.arrival};
   }
   runs_.push_back(&run);
   breakIfLeft(run);  // before anything is written to its flags, which may be gone
@@ -390,19 +388,6 @@ void PeerTeamTable::close() {
     is_out_[positionIn(rank())] = 1;
   }
   waitForOthers(std::chrono::milliseconds(1000));
-}
-
-std::vector<std::string> PeerTeamTable::lastOperations() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> lines;
-  const size_t first = remembered_count_ > kRemembered ? remembered_count_ - kRemembered : 0;
-  for (size_t i = first; i < remembered_count_; ++i) {
-    const Remembered& one = remembered_[i % kRemembered];
-    const CommunicationRequest& request = one.arrival->request;
-    lines.push_back(
-        fmt::format("{}: {}", operationName(placeOf(*one.channel, one.number), request.kind), describe(request)));
-  }
-  return lines;
 }
 
 }  // namespace tokamak

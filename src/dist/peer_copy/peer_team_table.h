@@ -157,17 +157,7 @@ class PeerTeamTable {
   /// The rank leaves the job: whoever still uses the team gets an error.
   void close();
 
-  /// The last operations that this rank began, the newest last: "Allreduce of 4 f32 (sum)" with their numbers.
-  std::vector<std::string> lastOperations() const;
-
  private:
-  static constexpr size_t kRemembered = 1024;
-  struct Remembered {
-    const PeerChannel* channel = nullptr;
-    int64_t number = -1;
-    std::shared_ptr<const PeerArrival> arrival = {};
-  };
-
   OperationPlace placeOf(const PeerChannel& channel, int64_t number) const;
   PeerChannel& channelAt(int64_t from, int64_t to);
   std::pair<int64_t, int64_t> endsOf(const PeerChannel& channel) const;
@@ -205,8 +195,6 @@ class PeerTeamTable {
   std::vector<PeerRun*> runs_;
   PeerChannel collectives_;
   std::map<std::pair<int64_t, int64_t>, PeerChannel> transfers_;
-  std::vector<Remembered> remembered_;  // a ring
-  size_t remembered_count_ = 0;
 };
 
 }  // namespace tokamak

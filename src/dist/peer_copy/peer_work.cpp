@@ -263,6 +263,7 @@ PeerWork::PeerWork(std::shared_ptr<PeerJob> job, std::shared_ptr<PeerTeamTable> 
     addPlan(request, item);
     run_.items.push_back(std::move(item));
   }
+  runs_ = job_->log()->runsOf(group, table_->ranks(), table_->epoch());
   if (scratch_bytes_ > 0) scratch_ = std::make_unique<StreamMemory>(job_->context(), scratch_bytes_);
   name_ = describe(group[0]);
   if (group.size() > 1) name_ += fmt::format(" and {} more", group.size() - 1);
@@ -318,7 +319,10 @@ void PeerWork::breakBecauseOf(const std::exception_ptr& error) const noexcept {
                    fmt::format("rank {} cannot take part in {}: {}", table_->rank(), name, textOf(error))});
 }
 
-void PeerWork::skip(const std::exception_ptr& cause) const noexcept { breakBecauseOf(cause); }
+void PeerWork::skip(const std::exception_ptr& cause) const noexcept {
+  breakBecauseOf(cause);
+  job_->log()->fail(runs_, cause);
+}
 
 void PeerWork::run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
   TK_REQUIRE(!is_running_.exchange(true), Usage,
@@ -328,14 +332,17 @@ void PeerWork::run(DriverContext& context, driver::Stream stream, std::span<void
   try {
     runAll(context, stream, addresses);
   } catch (const CommunicationError&) {  // the team's
+    job_->log()->fail(runs_, std::current_exception());
     abandon(context, stream);
     throw;
   } catch (...) {
     breakBecauseOf(std::current_exception());
+    job_->log()->fail(runs_, std::current_exception());
     abandon(context, stream);
     throw;
   }
   table_->end(run_);
+  job_->log()->end(runs_);
   is_running_.store(false);
 }
 
@@ -368,6 +375,7 @@ void PeerWork::runAll(DriverContext& context, driver::Stream stream, std::span<v
     if (is_reduced && plans_[i].operands.counts.output > 0) item.output = job_->share(addresses[2 * i + 1]);
   }
   table_->begin(run_);
+  job_->log()->start(runs_, run_.items[0].number);
   table_->requireWhole();
   const DriverLibrary& driver = context.driver();
   context.check(driver.event_record(ready_, stream), "{}: {}: recording an event", context.name(), name_);

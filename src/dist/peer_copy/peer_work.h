@@ -36,6 +36,7 @@ class PeerWork final : public CudaHostWork {
   void makeReadyOn(DriverContext& context, driver::Stream stream) const override;
   void run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const override;
   void skip(const std::exception_ptr& cause) const noexcept override;
+  void notePosted() const noexcept override { job_->log()->post(runs_); }
 
  private:
   struct Plan {
@@ -66,6 +67,7 @@ class PeerWork final : public CudaHostWork {
   mutable driver::Event ready_ = nullptr;  // what stands before the work
   mutable driver::Event over_ = nullptr;
   mutable PeerRun run_;
+  mutable OperationRuns runs_;            // in the log
   mutable std::vector<Awaited> awaited_;  // flags that the GPU was told to wait for
   mutable std::atomic<bool> is_running_ = false;
 };
