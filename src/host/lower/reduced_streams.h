@@ -9,9 +9,9 @@
 
 namespace tokamak {
 
-/// The Stream axis of the op's result, if that is one of the axes that the op reduces. An axis of one element has nothing
-/// to deal out, and loses its mark. Errors: HostProgram, naming the mark, as findStreamAxis(), and for a second mark, a
-/// merged axis, and an expanded operand along the axis.
+/// The Stream axis of the op's result, if that is one of the axes that the op reduces. An axis of one element has
+/// nothing to deal out, and loses its mark. Errors: HostProgram, naming the mark, as findStreamAxis(), and for a second
+/// mark, a merged axis, and an expanded operand along the axis.
 std::optional<StreamAxis> findReducedStream(const Expr& expr);
 
 /// A product or reduction that is streamed along an axis that it reduces, in parts:
