@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "device/planning_device.h"
 #include "jit/exported_kernels.h"
 #include "jit/kernel_library.h"
-#include "device/planning_device.h"
 
 namespace tokamak {
 

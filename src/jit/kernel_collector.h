@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "jit/kernel_library.h"
 #include "device/planning_device.h"
+#include "jit/kernel_library.h"
 #include "jit/prepared_kernel.h"
 
 namespace tokamak {
