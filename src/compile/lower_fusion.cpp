@@ -500,7 +500,7 @@ std::unique_ptr<HostIrContainer> lowerToRanks(const Fusion& fusion, const HostLo
   const std::unique_ptr<Fusion> local = makeReshardings(*propagateShardings(*unifyExtents(fusion)));
   std::unique_ptr<HostIrContainer> program = makeHostProgram(*local, options);
   labelTensors(*program);
-  lowerStreams(*program, options.stream_sync);
+  lowerStreams(*program, options.stream_sync, options.stream_transfers);
   dropDoneMarks(*program);
   lowerReshardings(*program);
   labelTensors(*program);

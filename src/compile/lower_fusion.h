@@ -25,7 +25,8 @@ inline bool makesKernels(Grouping grouping) { return grouping == Grouping::Fused
 struct HostLoweringOptions {
   Grouping grouping = Grouping::Fused;
   StreamSync stream_sync = StreamSync::Hoisted;
-  std::optional<KernelTarget> target = std::nullopt;  ///< what Fused merges for; by default a processor
+  StreamTransfers stream_transfers = StreamTransfers::None;  ///< of programs over devices
+  std::optional<KernelTarget> target = std::nullopt;         ///< what Fused merges for; by default a processor
   OutputViews output_views = OutputViews::Give;
   OutputLayouts output_layouts = OutputLayouts::Inferred;
   /// Called with the program as lower-streams left it, before the buffer passes.

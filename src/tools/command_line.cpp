@@ -104,6 +104,8 @@ void addRun(CLI::App& app, RunOptions& options) {
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();
   addOption(*run, "--stream-sync", options.stream_sync, "hoisted|in-loop", "where streams wait for one another");
+  addOption(*run, "--stream-transfers", options.stream_transfers, "none|direct|permute|ring",
+            "how ranks exchange the parts that they have of a streamed axis: before or behind its loop, or in it");
 }
 
 void addCheck(CLI::App& app, CheckCommandOptions& options) {

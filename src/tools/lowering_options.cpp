@@ -4,6 +4,14 @@
 
 namespace tokamak::tools {
 
+StreamTransfers streamTransfersNamed(const std::string& text) {
+  if (text == "none") return StreamTransfers::None;
+  if (text == "direct") return StreamTransfers::Direct;
+  if (text == "permute") return StreamTransfers::Permute;
+  TK_REQUIRE(text == "ring", Usage, "--stream-transfers {}: it must be one of none, direct, permute, ring", text);
+  return StreamTransfers::Ring;
+}
+
 Grouping groupingNamed(const std::string& text) {
   if (text == "fused") return Grouping::Fused;
   if (text == "segments") return Grouping::Segments;

@@ -10,6 +10,8 @@ namespace tokamak::tools {
 
 /// single, segments or fused. Errors: Usage.
 Grouping groupingNamed(const std::string& text);
+/// none, direct, permute or ring. Errors: Usage for another word.
+StreamTransfers streamTransfersNamed(const std::string& text);
 
 /// inferred or row-major. Errors: Usage.
 OutputLayouts outputLayoutsNamed(const std::string& text);

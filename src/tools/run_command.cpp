@@ -99,6 +99,8 @@ std::unique_ptr<HostIrContainer> compile(ProgramFile& file, const RunOptions& op
   lowering.grouping = groupingNamed(options.grouping);
   lowering.stream_sync = choose<StreamSync>("--stream-sync", options.stream_sync,
                                             {{"hoisted", StreamSync::Hoisted}, {"in-loop", StreamSync::InLoop}});
+  TK_REQUIRE(!options.written.contains("--stream-transfers"), Usage,
+             "--stream-transfers: it has no effect on one device, which has all parts; leave it out, or add --ranks");
   lowering.output_layouts = outputLayoutsNamed(options.output_layouts);
   if (options.device != "cpu") lowering.target = device.kernelTarget();
   // The interpreter's products are the processor's.

@@ -34,6 +34,7 @@ struct RunOptions {
   bool explain = false;  ///< what segments become, and why kernels were made
   int64_t most_iterations = kMostIterations;
   std::string stream_sync = "hoisted";
+  std::string stream_transfers = "none";
   std::string trace;
   std::vector<std::string> print;  ///< names of tensors
   bool json = false;

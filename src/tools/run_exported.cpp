@@ -24,7 +24,7 @@ namespace {
 // What was decided when the program was exported, and what needs its fusion.
 void requireUse(const RunOptions& options) {
   for (const char* option : {"--check", "--dump", "--explain", "--grouping", "--output-layouts", "--kernels",
-                             "--stream-sync", "--most-iterations", "--unproved"})
+                             "--stream-sync", "--stream-transfers", "--most-iterations", "--unproved"})
     TK_REQUIRE(!options.written.contains(option), Usage,
                "{}: it has no effect on an exported program, which is compiled already; leave it out", option);
 }

@@ -34,6 +34,8 @@ void requireRanksUse(const RunOptions& options, const ProgramFile& file) {
              options.file);
   TK_REQUIRE(options.device == "cpu" || options.comm == "nccl", Usage,
              "--ranks --device {}: ranks are threads of this process, on the CPU", options.device);
+  TK_REQUIRE(file.host_program == nullptr || !options.written.contains("--stream-transfers"), Usage,
+             "--stream-transfers: {} is a host program, which says itself what is sent; leave it out", options.file);
   for (const char* option : {"--trace", "--dump", "--explain", "--print", "--output-layouts", "--kernels"})
     TK_REQUIRE(!options.written.contains(option), Usage, "{}: it has no effect with --ranks; leave one of them out",
                option);
@@ -85,6 +87,7 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file, 
   made.lowering.grouping = groupingNamed(options.grouping);
   const KernelTarget target = options.comm == "nccl" ? process->device()->kernelTarget() : cpuTarget(1);
   if (options.comm == "nccl") made.lowering.target = target;
+  made.lowering.stream_transfers = streamTransfersNamed(options.stream_transfers);
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
   made.communication = {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations};
   made.run.number_of_streams = options.streams;

@@ -596,16 +596,54 @@ TEST(LocalProgram, ViewsAlongShardedAxesAreRefused) {
   const auto refused = [&](const std::string& body) { return refusal(programOf(tensors, "(@x) -> ()", body)); };
   EXPECT_EQ(refused("  @row\n = HirAliasSelect( @x, axis = ideviceIdx.x0{2}, index = 0 )\n"),
             "local program: HirAliasSelect of T1: it is along axis 0 of T0, of which a rank has a part; take the view "
-            "before, or of what a Communication gathers");
+            "before, of what a Communication gathers, or of the rank's own part");
   EXPECT_EQ(refused("  @few\n = HirAliasSlice( @x, axis = ideviceIdx.x0{2}, start = 0, stop = 1 )\n"),
             "local program: HirAliasSlice of T4: it is along axis 0 of T0, of which a rank has a part; take the view "
-            "before, or of what a Communication gathers");
+            "before, of what a Communication gathers, or of the rank's own part");
   EXPECT_EQ(refused("  @column\n = HirAliasSelect( @x, axis = iS1{8}, index = 0 )\n"),
             "local program: HirAliasSelect of T2: its axis 0 is sharded otherwise than that of T0");
   EXPECT_THAT(localText(programOf(tensors, "(@x) -> ()",
                                   "  @part\n = HirAliasSlice( @x, axis = iS1{8}, start = 4, stop = 8 )\n"),
                         {.number = 1, .ranks = 2}),
               HasSubstr("T3_l_float[iS2{1}, iS3{4}]\n     = HirAliasSlice( T0_g_float[iS0{1}, iS1{8}], axis = iS1{8}"));
+}
+
+TEST(LocalProgram, ViewsOfTheRanksOwnPartAreTheMemoryThatItHas) {
+  const std::string mesh = " (DeviceMesh{0 1})";
+  const Tensors tensors = {{"@x", "T0_g_float[ideviceIdx.x0{2}, iS1{8}]" + mesh},
+                           {"@row", "T1_l_float[iS2{8}]" + mesh},
+                           {"@few", "T2_l_float[iS3{1}, iS4{8}]" + mesh}};
+  for (const int64_t rank : {0, 1}) {
+    const auto textOf = [&](const std::string& body) {
+      return localText(programOf(tensors, "(@x) -> ()", body), {.number = rank, .ranks = 2});
+    };
+    EXPECT_THAT(textOf("  @row\n = HirAliasSelect( @x, axis = ideviceIdx.x0{2}, index = rank )\n"),
+                HasSubstr("HirAliasSelect( T0_g_float[iS0{1}, iS1{8}], axis = iS0{1}, index = 0 )"));
+    EXPECT_THAT(textOf("  @few\n = HirAliasSlice( @x, axis = ideviceIdx.x0{2}, start = rank, stop = ( rank + 1 ) )\n"),
+                HasSubstr("HirAliasSlice( T0_g_float[iS0{1}, iS1{8}], axis = iS0{1}, start = 0, stop = 1 )"));
+  }
+  // Another rank's part, and more than a part.
+  for (const std::string range : {"start = ( 1 - rank ), stop = ( 2 - rank )", "start = rank, stop = ( rank + 2 )"})
+    EXPECT_THAT(refusal(programOf(tensors, "(@x) -> ()",
+                                  "  @few\n = HirAliasSlice( @x, axis = ideviceIdx.x0{2}, " + range + " )\n"),
+                        {.number = 0, .ranks = 2}),
+                HasSubstr("it is along axis 0 of T0, of which a rank has a part"));
+}
+
+// The view of a term is partial like the tensor, unless its place says that it is the rank's own.
+TEST(LocalProgram, ViewsOfTermsAreTheRanksOwnWhereTheirPlaceIs) {
+  const std::string mesh = " (DeviceMesh{0 1})";
+  const Tensors tensors = {{"@x", "T0_g_float[iS0{4}, ideviceIdx.x1{2}]" + mesh},
+                           {"@sum", "T1_g_float[iS2{4}, rS3{2}]" + mesh + " (Partial{sum DIDx})"},
+                           {"@term", "T2_l_float[rS4{2}]" + mesh}};
+  const auto textOf = [&](const std::string& index) {
+    return programOf(tensors, "(@x) -> ()",
+                     "  @sum\n = reduction( @x, op = add, initial value = float(0), allreduce = false )\n"
+                     "  @term\n = HirAliasSelect( @sum, axis = iS2{4}, index = " +
+                         index + " )\n");
+  };
+  EXPECT_THAT(localText(textOf("( rank + 2 )"), {.number = 1, .ranks = 2}), HasSubstr("index = ( 1 + 2 ) )"));
+  EXPECT_THAT(refusal(textOf("3"), {.number = 1, .ranks = 2}), HasSubstr("it is partial otherwise than T1"));
 }
 
 TEST(LocalProgram, KernelsThatArePartOfAProgramTakeWholeTensorsOnly) {

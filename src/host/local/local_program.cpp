@@ -15,6 +15,7 @@
 #include "analysis/shards.h"
 #include "base/require.h"
 #include "base/text.h"
+#include "compute/element.h"
 #include "host/ir/restrict_op.h"
 #include "host/ir/text/host_printer.h"
 #include "host/local/communicated_parts.h"
@@ -39,6 +40,8 @@
 #include "ir/ops/host/start_coalescing.h"
 #include "ir/ops/host/synchronize.h"
 #include "ir/ops/host/wait.h"
+#include "symbolic/interval_analysis.h"
+#include "symbolic/scalar_simplifier.h"
 #include "symbolic/symbols.h"
 
 namespace tokamak {
@@ -75,8 +78,9 @@ class LocalProgram {
     tensors_.substitute(whole.defaultStream(), program_->defaultStream());
     tensors_.substitute(whole.numberOfStreams(), program_->numberOfStreams());
     for (Scalar* symbol : whole.allSymbols()) {
-      if (symbol->name() == kRankSymbol && !whole.isInput(symbol))
-        tensors_.substitute(symbol, program_->constant(rank.number));
+      if (symbol->name() != kRankSymbol || whole.isInput(symbol)) continue;
+      rank_symbol_ = symbol;
+      tensors_.substitute(symbol, program_->constant(rank.number));
     }
   }
 
@@ -101,6 +105,7 @@ class LocalProgram {
   }
 
  private:
+  bool isOfRank(const Scalar& scalar) const { return rank_symbol_ != nullptr && mentions(scalar, *rank_symbol_); }
   bool has(Val* val) const { return asTensor(val) == nullptr || tensors_.has(*asTensor(val)); }
   bool has(const TensorView& tensor) const { return tensors_.has(tensor); }
 
@@ -230,8 +235,18 @@ class LocalProgram {
     if (const auto* op = expr.as<P2pCommunication>()) posted_.insert(op->number);
     if (const auto* op = expr.as<Allocate>()) return list.push_back(allocate(*op));
     if (const auto* op = expr.as<PostOnStream>()) return list.push_back(program_->appendOp(localPost(*op, tensors_)));
-    if (const auto* op = expr.as<HirAliasSelect>()) requireLocalView(expr, *op->in, *op->out, op->axis, 1);
-    if (const auto* op = expr.as<HirAliasSlice>()) requireLocalView(expr, *op->in, *op->out, op->axis, 0);
+    if (const auto* op = expr.as<HirAliasSelect>()) {
+      const LocalPart* part = partOfView(*op->in, op->axis, op->index, nullptr);
+      requireLocalView(expr,
+                       {.in = *op->in, .out = *op->out, .axis = op->axis, .lost = 1, .own = part, .at = op->index});
+      if (part != nullptr) return list.push_back(ownSelect(*op));
+    }
+    if (const auto* op = expr.as<HirAliasSlice>()) {
+      const LocalPart* part = partOfView(*op->in, op->axis, op->start, op->stop);
+      requireLocalView(expr,
+                       {.in = *op->in, .out = *op->out, .axis = op->axis, .lost = 0, .own = part, .at = op->start});
+      if (part != nullptr) return list.push_back(ownSlice(*op, *part));
+    }
     if (expr.is<LaunchKernel>()) requireWhole(expr);
     if (expr.list() == OpList::Math) return addOp(expr, list);
     list.push_back(copyOf(expr));
@@ -384,21 +399,57 @@ class LocalProgram {
     return program_->appendOp(local);
   }
 
-  // A view along an axis that the rank has all of, with the same parts of the other axes (`lost`: whether it lacks the
-  // axis).
-  void requireLocalView(const Expr& expr, const TensorView& in, const TensorView& out, int64_t axis, size_t lost) {
+  // The part of the axis that the rank has, where that is what the view shows: [start, stop), or the index `start`,
+  // which is computed of the rank.
+  const LocalPart* partOfView(const TensorView& in, int64_t axis, Scalar* start, Scalar* stop) {
+    const LocalPart* part = tensors_.partOf(in, *in.logical()[static_cast<size_t>(axis)]);
+    if (part == nullptr || !isOfRank(*start)) return nullptr;  // (the verdict is the same on all ranks)
+    IntervalAnalysis analysis;
+    analysis.assumeExtent(*tensors_.scalar(in.logical()[static_cast<size_t>(axis)]->visibleExtent()));
+    const auto isSame = [&](Scalar* a, Scalar* b) { return simplify(a, analysis) == simplify(b, analysis); };
+    Scalar* const first = tensors_.scalar(start);
+    Scalar* const count = stop == nullptr ? program_->constant(1) : program_->sub(tensors_.scalar(stop), first);
+    return isSame(first, part->range.start) && isSame(count, part->range.extent) ? part : nullptr;
+  }
+
+  // Of these the rank has memory from its own first index on.
+  Expr* ownSelect(const HirAliasSelect& op) {
+    return program_->appendOp(
+        HirAliasSelect{tensors_.tensor(op.out), tensors_.tensor(op.in), op.axis, program_->constant(0)});
+  }
+  Expr* ownSlice(const HirAliasSlice& op, const LocalPart& part) {
+    return program_->appendOp(HirAliasSlice{tensors_.tensor(op.out), tensors_.tensor(op.in), op.axis,
+                                            program_->constant(0), part.range.extent});
+  }
+
+  // A view along an axis of tensor `in`.
+  struct View {
+    const TensorView& in;
+    const TensorView& out;
+    int64_t axis = 0;
+    size_t lost = 0;                 // whether it lacks the axis: 1, else 0
+    const LocalPart* own = nullptr;  // what the rank has of the axis, and the view shows
+    const Scalar* at = nullptr;      // where it begins
+  };
+
+  // Along an axis that the rank has all of, or of its own part, with the same parts of the other axes. What is computed
+  // of the rank is another part on each: of terms it is the rank's own.
+  void requireLocalView(const Expr& expr, const View& view) {
+    const auto& [in, out, axis, lost, own_part, at] = view;
     const auto along = static_cast<size_t>(axis);
-    TK_REQUIRE(tensors_.partOf(in, *in.logical()[along]) == nullptr, HostProgram,
+    TK_REQUIRE(own_part != nullptr || tensors_.partOf(in, *in.logical()[along]) == nullptr, HostProgram,
                "local program: {} of {}: it is along axis {} of {}, of which a rank has a part; take the view before, "
-               "or of what a Communication gathers",
+               "of what a Communication gathers, or of the rank's own part",
                expr.name(), nameOf(out), axis, nameOf(in));
-    TK_REQUIRE(trueTerms(in) == trueTerms(out), HostProgram,
+    const bool is_own_term = trueTerms(out).empty() && isOfRank(*at);
+    TK_REQUIRE(is_own_term || trueTerms(in) == trueTerms(out), HostProgram,
                "local program: {} of {}: it is partial otherwise than {}, of which it is a view; mark both",
                expr.name(), nameOf(out), nameOf(in));
     for (size_t i = 0; i < out.logical().size(); ++i) {
       const IterDomain& own = *out.logical()[i];
       const IterDomain& source = *in.logical()[i + (i >= along ? lost : 0)];
-      const bool is_same = isSamePart(tensors_.partOf(out, own), tensors_.partOf(in, source));
+      const bool is_own_axis = own_part != nullptr && lost == 0 && i == along;
+      const bool is_same = isSamePart(tensors_.partOf(out, own), is_own_axis ? nullptr : tensors_.partOf(in, source));
       TK_REQUIRE(own.isReduction() || is_same, HostProgram,
                  "local program: {} of {}: its axis {} is sharded otherwise than that of {}", expr.name(), nameOf(out),
                  i, nameOf(in));
@@ -461,6 +512,7 @@ class LocalProgram {
   const HostIrContainer& whole_;
   const WholeExtents extents_;
   bool relies_on_equal_chunks_ = false;
+  const Scalar* rank_symbol_ = nullptr;
   std::unique_ptr<HostIrContainer> program_;
   LocalTensors tensors_;
   std::set<TensorView*, ById> mentioned_;

@@ -68,11 +68,11 @@ class BufferContraction {
 
   void collectUsesInBody(const ForLoop& loop, size_t statement) {
     const Expr& expr = *loop.body.exprs[statement];
-    const TensorView* sliced = collectView(expr);
+    const TensorView* sliced = collectView(expr, loop);
     forEachRoot(expr, [&](Uses& uses) {
       const bool is_first = uses.loop == nullptr;
       // (A use before the views, or without one, accesses more than the iteration's slice.)
-      uses.can_contract &= (is_first || uses.loop == &loop) && !uses.views.empty() && !expr.info().is_communication;
+      uses.can_contract &= (is_first || uses.loop == &loop) && !uses.views.empty() && !communicates(expr);
       uses.loop = &loop;
       if (is_first) uses.first = statement;
       uses.last = statement;
@@ -85,10 +85,11 @@ class BufferContraction {
   }
 
   // The tensor of which the statement makes the iteration's slice, or null.
-  const TensorView* collectView(const Expr& expr) {
+  const TensorView* collectView(const Expr& expr, const ForLoop& loop) {
     const auto* select = expr.as<HirAliasSelect>();
     const auto* slice = expr.as<HirAliasSlice>();
-    if ((select == nullptr || select->index != index_) && (slice == nullptr || !isOwnChunk(*slice))) return nullptr;
+    const bool is_index = select != nullptr && (select->index == index_ || isOffset(*select->index, loop));
+    if (!is_index && (slice == nullptr || !(isOwnChunk(*slice) || isOffsetChunk(*slice, loop)))) return nullptr;
     TensorView* in = select != nullptr ? select->in : slice->in;
     if (roots_.root(in) != in) return nullptr;  // a view of a view
     const int64_t axis = select != nullptr ? select->axis : slice->axis;
@@ -97,6 +98,34 @@ class BufferContraction {
     uses.axis = axis;
     uses.views.push_back(&expr);
     return in;
+  }
+
+  // Whether the scalar is ( StreamIdx + c ) % d in a loop over 0 to d: another index in each iteration.
+  bool isOffset(const Scalar& scalar, const ForLoop& loop) const {
+    if (scalar.op() != ScalarOp::Mod || !scalar.operand(1)->isConstant() || scalar.operand(1) != loop.stop ||
+        !loop.start->isConstantInt(0) || !loop.step->isConstantInt(1))
+      return false;
+    const Scalar& moved = *scalar.operand(0);
+    if (&moved == index_) return true;
+    return moved.op() == ScalarOp::Add && isOperandOf(moved, index_) && otherThanIndex(moved)->isConstant();
+  }
+
+  // Whether the slice is [min(chunk * i, n), at most chunk behind that) for such an index i.
+  bool isOffsetChunk(const HirAliasSlice& slice, const ForLoop& loop) const {
+    const Scalar* start = slice.start;
+    if (start->op() == ScalarOp::Min) start = start->operand(start->operand(0)->op() == ScalarOp::Mul ? 0 : 1);
+    if (start->op() != ScalarOp::Mul) return false;
+    for (const size_t i : {0, 1}) {
+      Scalar* const chunk = start->operand(1 - i);
+      if (isOffset(*start->operand(i), loop) && !mentionsIndex(*chunk) && isAtMostSum(*slice.stop, slice.start, chunk))
+        return true;
+    }
+    return false;
+  }
+
+  bool mentionsIndex(const Scalar& scalar) const {
+    return &scalar == index_ ||
+           std::ranges::any_of(scalar.operands(), [&](const Scalar* operand) { return mentionsIndex(*operand); });
   }
 
   // Whether the slice is [StreamIdx * chunk, at most StreamIdx * chunk + chunk), maybe clamped to the axis: slices of
@@ -153,6 +182,12 @@ class BufferContraction {
 
   const Scalar* otherThanIndex(const Scalar& minimum) const {
     return minimum.operand(0) == index_ ? minimum.operand(1) : minimum.operand(0);
+  }
+
+  static bool communicates(const Expr& expr) {
+    bool is_any = false;
+    forEachStatement(alone(expr), [&](const Expr& inner) { is_any = is_any || inner.info().is_communication; });
+    return is_any;
   }
 
   static bool switchesStream(const Expr& expr) {

@@ -19,12 +19,12 @@
 #include "host/lower/place_waits.h"
 #include "host/lower/rank_parts.h"
 #include "host/lower/stream_scalars.h"
+#include "host/lower/stream_transfers.h"
 #include "ir/expr_summary.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"
-#include "ir/ops/host/p2p_communication.h"
 #include "ir/ops/math/load_store_op.h"
 #include "schedule/shard.h"
 #include "symbolic/scalar_simplifier.h"
@@ -53,10 +53,8 @@ Sharding withAxes(Sharding sharding, const std::vector<std::optional<size_t>>& a
 class ReshardingLowering {
  public:
   ReshardingLowering(HostIrContainer& program, const ReshardingOptions& options)
-      : program_(program), options_(options), roots_(program) {
+      : program_(program), options_(options), roots_(program), next_number_(firstFreeNumber(program)) {
     forEachStatement(program.topLevel(), [&](const Expr& expr) {
-      if (const auto* op = expr.as<Communication>()) next_number_ = std::max(next_number_, op->number + 1);
-      if (const auto* op = expr.as<P2pCommunication>()) next_number_ = std::max(next_number_, op->number + 1);
       if (const auto* op = expr.as<HirAliasSelect>())
         slices_[op->out] = {.view = &expr, .of = op->in, .axis = op->axis};
       if (const auto* op = expr.as<HirAliasSlice>()) slices_[op->out] = {.view = &expr, .of = op->in, .axis = op->axis};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -26,6 +27,7 @@
 #include "host/lower/segment_slices.h"
 #include "host/lower/stream_axis.h"
 #include "host/lower/stream_scalars.h"
+#include "host/lower/stream_transfers.h"
 #include "ir/ops/host/allocate.h"
 #include "ir/ops/host/for_loop.h"
 #include "ir/ops/host/get_current_stream.h"
@@ -42,13 +44,24 @@ namespace tokamak {
 
 namespace {
 
+// A statement of a loop.
+struct StreamStatement {
+  const Expr* expr = nullptr;
+  StreamAxis axis;
+  std::optional<StreamTransfer> transfer = std::nullopt;
+  bool is_first = false;  // of its loop
+};
+
 // A loop under construction.
 struct StreamLoop {
   StreamAxis axis;              // of the first statement's output
   IterDomain* shown = nullptr;  // the axis that the text names
   bool communicates = false;
-  const DeviceMesh* mesh = nullptr;  // likewise
-  std::vector<TensorView*> outputs;  // in body order, of which iterations write slices
+  const DeviceMesh* mesh = nullptr;        // likewise
+  std::vector<TensorView*> outputs;        // in body order, of which iterations write slices
+  std::vector<StreamStatement> recorded;   // whose slices are not made yet
+  Scalar* index = nullptr;                 // of the part that an iteration has; null until it is known
+  std::unique_ptr<TransferWriter> writer;  // of a loop with transfers
   std::vector<Expr*> body;
   std::vector<Expr*> behind;                     // what the caller's stream does of an iteration, in their order
   std::unordered_set<const TensorView*> totals;  // which it writes
@@ -62,8 +75,13 @@ struct StreamLoop {
 
 class StreamLowering {
  public:
-  StreamLowering(HostIrContainer& program, StreamSync sync)
-      : program_(program), sync_(sync), graph_(program), index_(streamIndex(program)) {}
+  StreamLowering(HostIrContainer& program, StreamSync sync, StreamTransfers transfers)
+      : program_(program),
+        sync_(sync),
+        transfers_(transfers),
+        graph_(program),
+        index_(streamIndex(program)),
+        next_number_(firstFreeNumber(program)) {}
 
   // Marked results of ops that are computed whole.
   std::vector<TensorView*> wholes() {
@@ -87,6 +105,11 @@ class StreamLowering {
         continue;
       }
       std::optional<StreamAxis> axis = outputAxis(*expr);
+      const std::optional<StreamTransfer> end = axis ? std::nullopt : endOfLoop(*expr);
+      if (end) {
+        addEnd(*expr, *end);
+        continue;
+      }
       if (!axis) axis = axisOfTermsInLoop(*expr);
       if (!axis) {
         addOutsideOfLoops(*expr);
@@ -110,13 +133,16 @@ class StreamLowering {
     // (No statement has an axis that is reduced.)
     loop_->shown = axis.logical->isReduction() ? nullptr : axis.loop_axis;
     loop_->mesh = &output.mesh();
+    if (transfers_ == StreamTransfers::None) loop_->index = index_;
   }
 
   // The common Stream axis of the statement's outputs. None for an op that cannot be sliced: it is computed whole,
   // before the loop that reads it.
   std::optional<StreamAxis> outputAxis(const Expr& expr) {
     const std::optional<StreamAxis> found = markedAxis(expr);
-    return found && (expr.list() != OpList::Math || canBeDealtOut(expr, *found)) ? found : std::nullopt;
+    const bool is_dealt_out =
+        found && (expr.list() != OpList::Math || gathered(expr, *found) || canBeDealtOut(expr, *found));
+    return is_dealt_out ? found : std::nullopt;
   }
 
   // Whether the op only moves elements of whole tensors: then it is computed with them, not in each iteration.
@@ -241,6 +267,7 @@ class StreamLowering {
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
     if (*loop_->mesh != asTensor(expr.output(0))->mesh()) return false;
+    if (!fitsTransfers({.expr = &expr, .axis = axis, .transfer = gathered(expr, axis)})) return false;
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
       TensorView* operand = asTensor(expr.input(i));
       if (operand == nullptr) continue;
@@ -305,8 +332,8 @@ class StreamLowering {
   void addStatement(const Expr& expr, const StreamAxis& axis) {
     for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
     keepDemands(expr, {});
-    const auto* post = expr.as<PostOnStream>();
-    loop_->body.push_back(post != nullptr ? restrictSegment(*post, axis) : restrict(expr, axis));
+    const StreamStatement statement = {
+        .expr = &expr, .axis = axis, .transfer = gathered(expr, axis), .is_first = loop_->outputs.empty()};
     for (TensorView* output : tensorsOf(expr.outputs())) {
       loop_->outputs.push_back(output);
       const StreamAxis own = findStreamAxis(*output).value_or(axis);
@@ -314,15 +341,23 @@ class StreamLowering {
       axes = {own.logical};
       if (own.inner != nullptr) axes.push_back(own.inner);
     }
-    if (isResharding(expr)) noteCommunication(*asTensor(expr.input(0)), *asTensor(expr.output(0)), axis);
+    addToBody(statement);
+  }
+
+  // What the loop exchanges says which part an iteration has: until that is known, statements are recorded.
+  void addToBody(const StreamStatement& statement) {
+    if (loop_->index != nullptr) return writeStatement(statement);
+    loop_->recorded.push_back(statement);
   }
 
   // As loops with communications are recorded (tests/golden/ag_linear.*): what is gathered is an ordinary tensor, and
   // the loop runs over the axis of what is sent, if its first statement sends.
-  void noteCommunication(const TensorView& operand, TensorView& result, const StreamAxis& axis) {
-    const bool is_first = loop_->outputs.size() == 1;
+  void noteCommunication(const StreamStatement& statement) {
+    const TensorView& operand = *asTensor(statement.expr->input(0));
+    TensorView& result = *asTensor(statement.expr->output(0));
+    const StreamAxis& axis = statement.axis;
     loop_->communicates = true;
-    if (is_first && axis.form == StreamAxis::Form::Index && axis.logical == axis.loop_axis) {
+    if (statement.is_first && axis.form == StreamAxis::Form::Index && axis.logical == axis.loop_axis) {
       IterDomain* const sent = shapeOf(operand)[static_cast<size_t>(visibleAxisNumber(result, *axis.logical))];
       const bool is_loop = std::ranges::find(operand.loop(), sent) != operand.loop().end();
       if (is_loop && sent->parallelType() == ParallelType::Serial) loop_->shown = sent;
@@ -331,11 +366,12 @@ class StreamLowering {
     if (is_named) axis.loop_axis->parallelize(ParallelType::Serial);
   }
 
-  // The loop adds up terms of what it reduces.
+  // The loop adds up terms of what it reduces. They are added up in the same order on all ranks.
   void addReduction(const Expr& expr, const StreamAxis& axis) {
-    if (loop_ && !joins(expr, axis)) close();
+    if (loop_ && (hasTransfers() || !joins(expr, axis))) close();
     moveWaiting();
     if (!loop_) open(axis, *asTensor(expr.output(0)));
+    writeRecorded();
     for (TensorView* operand : tensorsOf(expr.inputs())) loop_->read.insert(program_.resolveAlias(operand));
     ReducedStatement parts(program_, expr, axis);
     result_.exprs.push_back(parts.identity());
@@ -364,6 +400,107 @@ class StreamLowering {
     for (Expr* statement : parts.results()) addOutsideOfLoops(*statement);
   }
 
+  // --- parts that devices exchange in the loop (host/lower/stream_transfers.h) ---
+
+  std::optional<StreamTransfer> gathered(const Expr& expr, const StreamAxis& axis) {
+    if (transfers_ == StreamTransfers::None || !expr.is<LoadStoreOp>()) return std::nullopt;
+    return gatherOf(program_, expr, axis);
+  }
+
+  // The transfer of a Set without a mark that ends in the open loop: what is streamed there becomes parts of devices.
+  std::optional<StreamTransfer> endOfLoop(const Expr& expr) {
+    if (transfers_ == StreamTransfers::None || !loop_ || !expr.is<LoadStoreOp>()) return std::nullopt;
+    TensorView* operand = asTensor(expr.input(0));
+    const std::optional<StreamAxis> axis = findStreamAxis(*operand);
+    const bool is_made_here = axis && isSameLoop(loop_->axis, *axis) && program_.resolveAlias(operand) == operand &&
+                              loop_->streamed.contains(operand);
+    std::optional<StreamTransfer> transfer;
+    if (is_made_here) transfer = allToAllOf(program_, expr, *axis);
+    if (is_made_here && !transfer && transfers_ == StreamTransfers::Ring)
+      transfer = reduceScatterOf(program_, expr, *axis);
+    const bool fits = transfer && fitsTransfers({.expr = &expr, .axis = *axis, .transfer = transfer});
+    return fits ? transfer : std::nullopt;
+  }
+
+  bool hasTransfers() const {
+    return std::ranges::any_of(loop_->recorded, [](const StreamStatement& each) { return each.transfer.has_value(); });
+  }
+
+  // Whether what the statement communicates, or others, is in order in the open loop when it is in there, too.
+  bool fitsTransfers(const StreamStatement& statement) const {
+    if (loop_->index != nullptr) return !statement.transfer;
+    return std::ranges::all_of(loop_->recorded, [&](const StreamStatement& other) {
+      if (other.transfer && statement.transfer) return other.transfer->mayJoin(*statement.transfer);
+      if (other.transfer) return areAtSamePart(statement, *other.transfer);
+      return !statement.transfer || areAtSamePart(other, *statement.transfer);
+    });
+  }
+
+  // Whether all ranks that a communication is between are at the same part in an iteration of a loop with the transfer,
+  // and none of them has that part alone.
+  static bool areAtSamePart(const StreamStatement& communication, const StreamTransfer& transfer) {
+    if (!isResharding(*communication.expr)) return true;
+    const TensorView& result = *asTensor(communication.expr->output(0));
+    const Sharding from = shardingOf(*asTensor(communication.expr->input(0)));
+    const Sharding to = shardingOf(result);
+    if (from.mesh != to.mesh) return false;
+    const MeshUse& use = from.uses[transfer.dimension];
+    const int64_t axis = visibleAxisNumber(result, *communication.axis.logical);
+    return (use.isWhole() || use == to.uses[transfer.dimension]) && from.dimensionOf(axis) < 0 &&
+           to.dimensionOf(axis) < 0;
+  }
+
+  void addEnd(const Expr& expr, const StreamTransfer& transfer) {
+    moveWaiting();
+    TensorView* operand = asTensor(expr.input(0));
+    loop_->read.insert(operand);
+    keepDemands(expr, {});
+    addToBody({.expr = &expr, .axis = *findStreamAxis(*operand), .transfer = transfer});
+    TensorView* output = asTensor(expr.output(0));
+    loop_->outputs.push_back(output);
+    loop_->streamed[program_.resolveAlias(output)] = {nullptr};  // whole behind the loop alone
+  }
+
+  void writeRecorded() {
+    if (loop_->index != nullptr) return;
+    const auto has = [](const std::optional<StreamTransfer>& transfer) { return transfer.has_value(); };
+    const auto first = std::ranges::find_if(loop_->recorded, has, &StreamStatement::transfer);
+    if (first == loop_->recorded.end()) {
+      loop_->index = index_;
+    } else {
+      const bool reduces = std::ranges::any_of(loop_->recorded, [](const StreamStatement& statement) {
+        return statement.transfer && statement.transfer->kind == StreamTransfer::Kind::ReduceScatter;
+      });
+      const TransferLoop kind = {.transfers = transfers_, .position = first->transfer->position, .reduces = reduces};
+      loop_->writer = std::make_unique<TransferWriter>(program_, index_, kind, next_number_);
+      loop_->index = loop_->writer->partIndex();
+    }
+    for (const StreamStatement& statement : loop_->recorded) writeStatement(statement);
+    if (loop_->writer) next_number_ = loop_->writer->nextNumber();
+  }
+
+  void writeStatement(const StreamStatement& statement) {
+    const StreamAxis& axis = statement.axis;
+    const auto* post = statement.expr->as<PostOnStream>();
+    if (!statement.transfer) {
+      loop_->body.push_back(post != nullptr ? restrictSegment(*post, axis) : restrict(*statement.expr, axis));
+      if (isResharding(*statement.expr)) noteCommunication(statement);
+      return;
+    }
+    const LoadStoreOp& set = *statement.expr->as<LoadStoreOp>();
+    std::vector<Expr*> written;
+    if (statement.transfer->kind == StreamTransfer::Kind::ReduceScatter) {
+      written = loop_->writer->reduceScatter(set, *statement.transfer, axis);
+    } else if (statement.transfer->kind == StreamTransfer::Kind::AllToAll) {
+      written = loop_->writer->allToAll(set, *statement.transfer, axis);
+    } else {
+      const Part part = partOf(axis, loop_->index, axis.form == StreamAxis::Form::Chunk);
+      TensorView* gathered = slice(*set.out, *axis.logical, part).slice;
+      written = loop_->writer->gather(set, *statement.transfer, axis, *gathered);
+    }
+    loop_->body.insert(loop_->body.end(), written.begin(), written.end());
+  }
+
   // Records the whole op's demands on extents, which slices do not have.
   void keepDemands(const Expr& expr, std::vector<const Scalar*> along) {
     for (const TensorView* output : tensorsOf(expr.outputs())) {
@@ -377,14 +514,15 @@ class StreamLowering {
   Expr* restrict(const Expr& expr, const StreamAxis& axis) {
     const TensorView& out = *asTensor(expr.output(0));
     const int64_t outer_number = visibleAxisNumber(out, *axis.logical);
-    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, axis, outer_number, index_);
+    Scalar* index = loop_->index;
+    if (axis.form != StreamAxis::Form::Merged) return restrictAlong(expr, axis, outer_number, index);
     // A merged axis needs two slices: along the outer axis, then along the inner one.
     Scalar* inner_extent = axis.inner->visibleExtent();
-    const Expr& outer_slice = *restrictAlong(expr, axis, outer_number, program_.floorDiv(index_, inner_extent));
+    const Expr& outer_slice = *restrictAlong(expr, axis, outer_number, program_.floorDiv(index, inner_extent));
     const bool is_dropped = shapeOf(*asTensor(outer_slice.output(0))).size() < shapeOf(out).size();
     const int64_t inner_number = visibleAxisNumber(out, *axis.inner);
     const int64_t left = inner_number - (is_dropped && inner_number > outer_number ? 1 : 0);
-    return restrictAlong(outer_slice, axis, left, program_.mod(index_, inner_extent));
+    return restrictAlong(outer_slice, axis, left, program_.mod(index, inner_extent));
   }
 
   // Every output of a segment is sliced along the axis of its own mark.
@@ -402,15 +540,16 @@ class StreamLowering {
 
   Expr* restrictSegment(const PostOnStream& post, const StreamAxis& axis) {
     std::vector<int64_t> outer = markedAxesOf(post, &StreamAxis::logical);
-    if (axis.form != StreamAxis::Form::Merged) return restrictSegmentAlong(post, axis, outer, index_);
+    Scalar* index = loop_->index;
+    if (axis.form != StreamAxis::Form::Merged) return restrictSegmentAlong(post, axis, outer, index);
     std::vector<int64_t> inner = markedAxesOf(post, &StreamAxis::inner);
     Scalar* inner_extent = axis.inner->visibleExtent();
-    const Expr& slices = *restrictSegmentAlong(post, axis, outer, program_.floorDiv(index_, inner_extent));
+    const Expr& slices = *restrictSegmentAlong(post, axis, outer, program_.floorDiv(index, inner_extent));
     for (size_t i = 0; i < inner.size(); ++i) {
       const bool is_dropped = shapeOf(*asTensor(slices.output(i))).size() < shapeOf(*asTensor(post.outs[i])).size();
       if (is_dropped && inner[i] > outer[i]) --inner[i];
     }
-    return restrictSegmentAlong(*slices.as<PostOnStream>(), axis, inner, program_.mod(index_, inner_extent));
+    return restrictSegmentAlong(*slices.as<PostOnStream>(), axis, inner, program_.mod(index, inner_extent));
   }
 
   Expr* restrictSegmentAlong(const PostOnStream& post, const StreamAxis& axis, std::span<const int64_t> output_axes,
@@ -566,6 +705,7 @@ class StreamLowering {
 
   void close() {
     if (!loop_) return;
+    writeRecorded();
     StreamVal* caller = program_.stream();
     StreamVal* worker = program_.stream(
         program_.rawScalar(ScalarOp::Mod, DataType::I64, std::vector<Scalar*>{index_, program_.numberOfStreams()}));
@@ -575,6 +715,7 @@ class StreamLowering {
     const bool is_hoisted = sync_ == StreamSync::Hoisted;
     if (loop_->communicates) result_.exprs.push_back(get);
     for (TensorView* output : loop_->outputs) result_.exprs.push_back(allocate(*output));
+    if (loop_->writer) append(loop_->writer->before(), result_);
     if (is_hoisted && !loop_->communicates) result_.exprs.push_back(get);
     if (is_hoisted) result_.exprs.push_back(loopOver({{setTo(worker), waitFor(caller)}}));
     Block body;
@@ -586,9 +727,14 @@ class StreamLowering {
     body.exprs.push_back(waitFor(worker));
     body.exprs.insert(body.exprs.end(), loop_->behind.begin(), loop_->behind.end());
     result_.exprs.push_back(loopOver(std::move(body)));
+    if (loop_->writer) append(loop_->writer->after(), result_);
     const std::vector<Expr*> waiting = std::move(loop_->waiting);
     loop_.reset();
     result_.exprs.insert(result_.exprs.end(), waiting.begin(), waiting.end());
+  }
+
+  static void append(const std::vector<Expr*>& statements, Block& block) {
+    block.exprs.insert(block.exprs.end(), statements.begin(), statements.end());
   }
 
   Expr* loopOver(Block body) {
@@ -631,8 +777,10 @@ class StreamLowering {
 
   HostIrContainer& program_;
   StreamSync sync_;
+  StreamTransfers transfers_;
   DomainGraph graph_;
   Scalar* index_;
+  int64_t next_number_;  // of communications
   Block result_;
   std::optional<StreamLoop> loop_;
   std::unordered_map<const Expr*, ApartOperands> apart_;
@@ -642,13 +790,13 @@ class StreamLowering {
 }  // namespace
 
 std::vector<TensorView*> computedWhole(HostIrContainer& program) {
-  std::vector<TensorView*> wholes = StreamLowering(program, StreamSync::Hoisted).wholes();
-  StreamLowering(program, StreamSync::Hoisted).run();  // whose loops nobody takes
+  std::vector<TensorView*> wholes = StreamLowering(program, StreamSync::Hoisted, StreamTransfers::None).wholes();
+  StreamLowering(program, StreamSync::Hoisted, StreamTransfers::None).run();  // whose loops nobody takes
   return wholes;
 }
 
-void lowerStreams(HostIrContainer& program, StreamSync sync) {
-  program.setTopLevel(StreamLowering(program, sync).run());
+void lowerStreams(HostIrContainer& program, StreamSync sync, StreamTransfers transfers) {
+  program.setTopLevel(StreamLowering(program, sync, transfers).run());
 }
 
 }  // namespace tokamak

@@ -10,6 +10,7 @@
 #include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/math/load_store_op.h"
 #include "symbolic/scalar_simplifier.h"
+#include "symbolic/symbols.h"
 
 namespace tokamak {
 
@@ -24,6 +25,11 @@ bool isChunkAt(HostIrContainer& program, const HirAliasSlice& slice, Scalar* ind
   return std::ranges::any_of(std::array{start, program.scalar(ScalarOp::Min, start, extent)}, [&](Scalar* from) {
     return slice.start == from && slice.stop == program.scalar(ScalarOp::Min, program.add(from, chunk), extent);
   });
+}
+
+// Whether the index is computed of the rank's number: each rank has another one.
+bool isOfRank(const Scalar& index) {
+  return std::ranges::any_of(symbolsOf(index), [](const Scalar* symbol) { return symbol->name() == "rank"; });
 }
 
 }  // namespace
@@ -64,7 +70,7 @@ std::optional<RankPart> rankPartOf(HostIrContainer& program, const Expr& view, S
   if (select == nullptr && (slice == nullptr || index == nullptr)) return std::nullopt;
   TensorView* const of = select != nullptr ? select->in : slice->in;
   const IterDomain& axis = *of->logical()[static_cast<size_t>(select != nullptr ? select->axis : slice->axis)];
-  if (of->mesh().empty() || axis.isReduction()) return std::nullopt;
+  if (of->mesh().empty() || axis.isReduction() || (select != nullptr && isOfRank(*select->index))) return std::nullopt;
   RankPart part = {.of = of,
                    .axis = visibleAxisNumber(*of, axis),
                    .position = select != nullptr ? select->index : index,

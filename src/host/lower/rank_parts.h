@@ -29,8 +29,8 @@ struct RankPart {
 };
 
 /// What a HirAliasSelect or HirAliasSlice in the body of a loop over `index` (null: in none) views, if it is a part of
-/// one rank: an index of an axis of which ranks have one each, or the chunk of the coordinate `index`. Makes scalars in
-/// the program.
+/// one rank, which all ranks name: an index of an axis of which ranks have one each, or the chunk of the
+/// coordinate `index`. Makes scalars in the program.
 std::optional<RankPart> rankPartOf(HostIrContainer& program, const Expr& view, Scalar* index);
 
 /// The member of the team at a position that is computed; any one where there is none.
