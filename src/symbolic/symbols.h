@@ -3,12 +3,11 @@
 
 #include <vector>
 
-#include "base/export.h"
 #include "symbolic/scalar.h"
 
 namespace tokamak {
 
 /// Each symbol once, in the order in which the scalar names them; the scalar itself if it is one.
-TOKAMAK_EXPORT std::vector<const Scalar*> symbolsOf(const Scalar& scalar);
+std::vector<const Scalar*> symbolsOf(const Scalar& scalar);
 
 }  // namespace tokamak
