@@ -14,6 +14,7 @@
 namespace tokamak {
 
 /// Addresses are never looked at, nothing is computed. Derived classes say what becomes of the works.
+/// Thread safety: one thread at a time.
 class PlanningDevice : public Device {
  public:
   /// It has what devices of the target's kind have.

@@ -27,6 +27,7 @@ PUBLIC = {
     "src/device/intermediate_allocator.h": ["IntermediateAllocator"],
     "src/device/output_allocator.h": ["OutputAllocator"],
     "src/runtime/cpu/parallel_for.h": ["ParallelFor"],
+    "src/device/planning_device.h": ["PlanningDevice"],
     "src/device/replay.h": ["Replay"],
     "src/device/tensor.h": ["Buffer", "Tensor"],
     "src/host/run/call_context.h": ["CallContext"],
