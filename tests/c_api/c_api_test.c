@@ -970,15 +970,51 @@ static void testRanks(void) {
   tokamak_device_free(shared_device);
 }
 
+/* A rank with a GPU, to which a function brings the others. ctest gives a driver that needs no GPU. */
+static void testBootstrap(void) {
+  tokamak_device* gpu = NULL;
+  tokamak_error* missing = tokamak_device_open_cuda(0, &gpu);
+  CHECK(missing == NULL || getenv("TOKAMAK_CUDA_DRIVER") == NULL);
+  if (missing != NULL) {
+    tokamak_error_free(missing);
+    return;
+  }
+  tokamak_communicator* rank = NULL;
+  Meeting meeting = {0, 5, 0};
+  tokamak_bootstrap bootstrap = {sizeof bootstrap, &meeting, 0, 1, meetAlone};
+  FAILS(tokamak_communicator_open_nccl(gpu, &bootstrap, 0, &rank), TOKAMAK_ERROR_DEVICE,
+        "exchange() of rank 0 has failed with 5");
+  meeting.code = 0;
+  meeting.is_silent = 1;
+  FAILS(tokamak_communicator_open_nccl(gpu, &bootstrap, 0, &rank), TOKAMAK_ERROR_USAGE, "gave nothing of rank 0");
+  meeting.is_silent = 0;
+  OK(tokamak_communicator_open_nccl(gpu, &bootstrap, 0, &rank));
+  CHECK(meeting.calls >= 3 && tokamak_communicator_size(rank) == 1);
+  tokamak_communicator_free(rank);
+  tokamak_device_free(gpu);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } tests[] = {
-      {"text", testText},         {"build", testBuild},       {"errors", testErrors},      {"options", testOptions},
-      {"messages", testMessages}, {"updates", testUpdates},   {"any_order", testAnyOrder}, {"dlpack", testDlpack},
-      {"stream", testStream},     {"threads", testThreads},   {"cancel", testCancel},      {"hooks", testHooks},
-      {"log", testLog},           {"deleters", testDeleters}, {"exported", testExported},  {"ranks", testRanks}};
+  } tests[] = {{"text", testText},
+               {"build", testBuild},
+               {"errors", testErrors},
+               {"options", testOptions},
+               {"messages", testMessages},
+               {"updates", testUpdates},
+               {"any_order", testAnyOrder},
+               {"dlpack", testDlpack},
+               {"stream", testStream},
+               {"threads", testThreads},
+               {"cancel", testCancel},
+               {"hooks", testHooks},
+               {"log", testLog},
+               {"deleters", testDeleters},
+               {"exported", testExported},
+               {"ranks", testRanks},
+               {"bootstrap", testBootstrap}};
   CHECK(strcmp(tokamak_version(), TOKAMAK_EXPECTED_VERSION) == 0);
   for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) {
     if (argc == 2 && strcmp(argv[1], tests[i].name) != 0) continue;
