@@ -204,8 +204,7 @@ int cuDeviceTotalMem_v2(size_t* bytes, int) {
 
 int cuDevicePrimaryCtxRetain(void** context, int device) {
   const std::lock_guard lock(contexts_mutex);
-  contexts[device].device = device;
-  ++contexts[device].users;
+  if (contexts[device].users++ == 0) contexts[device].device = device;
   *context = &contexts[device];
   return 0;
 }
