@@ -21,8 +21,8 @@ class Stream;
 inline constexpr int kMostDevices = 8;
 
 struct Context {
-  int device = 0;
-  int users = 0;
+  std::atomic<int> device = 0;
+  std::atomic<int> users = 0;
   std::atomic<int> lost = 0;                               ///< the error that every call has from now on
   std::shared_ptr<Stream> default_stream;                  ///< once it was used
   std::array<std::atomic<bool>, kMostDevices> peers = {};  ///< whose memory it reaches
