@@ -34,8 +34,9 @@ std::string_view textOf(const char* text, const char* parameter) {
 template <class T>
 std::span<const T> listOf(const T* values, size_t count, const char* parameter) {
   if (count > 0) required(values, parameter);
-  TK_REQUIRE(count <= PTRDIFF_MAX / sizeof(T), Usage, "{}: {} elements of {} bytes were given; no array has as many",
-             parameter, count, sizeof(T));
+  constexpr size_t kSize = sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers, too
+  TK_REQUIRE(count <= PTRDIFF_MAX / kSize, Usage, "{}: {} elements of {} bytes were given; no array has as many",
+             parameter, count, kSize);
   return {values, count};
 }
 

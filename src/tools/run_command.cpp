@@ -277,7 +277,7 @@ int runProgram(ProgramFile& file, const RunOptions& options, const DumpOptions& 
   reportOutputs(output_names, outputs, places, report);
   printed.report(printed_inputs, output_names, outputs, report);
   if (options.explain) explainViews(plan);
-  report.plan(plan.summary(), std::move(times));
+  report.plan(plan.summary(), times);
   if (!options.trace.empty()) writeTrace(options, device, timeline, report);
   const bool is_ok =
       !options.check || check(*file.fusion, std::move(reference_inputs), outputs, inputs.bindings, report);

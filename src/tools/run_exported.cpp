@@ -94,7 +94,7 @@ int runExported(const RunOptions& options) {
   for (Tensor& output : outputs) output = toHost(output, stream);
   reportOutputs(names, outputs, places, report);
   printed.report(printed_inputs, names, outputs, report);
-  report.plan(summary, std::move(times));
+  report.plan(summary, times);
   if (!options.trace.empty()) writeTrace(options, *device, timeline, report);
   report.finish();
   return 0;
