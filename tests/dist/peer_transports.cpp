@@ -2,7 +2,10 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "compile/temporary_folder.h"
 #include "dist/peer_copy/peer_communicator.h"
@@ -85,9 +88,9 @@ void meetPeerProcesses(int64_t ranks) {
 
 std::string fakePeerKernels() {
   std::string image = "fake module\n";
-  for (const std::string type : {"f16", "bf16", "f32", "f64", "i32", "i64", "bool"})
-    for (const std::string kind : {"sum", "prod", "max", "min"})
-      image += "reduce_" + kind + "_" + type + " reduce_" + kind + "_" + type + " 8 8 8 8 8 8 8\n";
+  for (const std::string_view type : {"f16", "bf16", "f32", "f64", "i32", "i64", "bool"})
+    for (const std::string_view kind : {"sum", "prod", "max", "min"})
+      image += fmt::format("reduce_{0}_{1} reduce_{0}_{1} 8 8 8 8 8 8 8\n", kind, type);
   return image;
 }
 
