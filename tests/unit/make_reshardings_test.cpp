@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,11 +58,13 @@ TEST(MakeReshardings, OneSetServesAllReadersThatAskForTheSame) {
 
 TEST(MakeReshardings, EachKindOfReductionHasItsTerms) {
   for (const std::string kind : {"sum", "prod", "max", "min"}) {
-    const std::string text =
-        resharded("fusion f(T0: f32[8, 4] mesh(0, 1)) -> T1 {\n  T1: f32[r{8}, 4] mesh(0, 1) = " + kind +
-                  "(T0, axes=[0])\n}\nschedule { " + kDealtRows + "}\n");
-    EXPECT_THAT(text, HasSubstr("T2: f32[r{8}, 4] mesh(0, 1) partial(" + kind + ", DIDx) = " + kind +
-                                "(T0, axes=[0])\n  T1: f32[4] mesh(0, 1) = set(T2)\n"));
+    const std::string text = resharded(fmt::format(
+        "fusion f(T0: f32[8, 4] mesh(0, 1)) -> T1 {{\n  T1: f32[r{{8}}, 4] mesh(0, 1) = {}(T0, axes=[0])\n}}\n"
+        "schedule {{ {}}}\n",
+        kind, kDealtRows));
+    EXPECT_THAT(text, HasSubstr(fmt::format("T2: f32[r{{8}}, 4] mesh(0, 1) partial({0}, DIDx) = {0}(T0, axes=[0])\n"
+                                            "  T1: f32[4] mesh(0, 1) = set(T2)\n",
+                                            kind)));
   }
 }
 
