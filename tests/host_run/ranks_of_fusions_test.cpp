@@ -10,38 +10,13 @@
 #include "compile/program_on_ranks.h"
 #include "dist/open_communicator.h"
 #include "error_of.h"
+#include "fusions_of_ranks.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
 #include "jit/open_device.h"
 
 namespace tokamak {
 namespace {
-
-// Each rank has a column of x and w, and gets its row of the product.
-const char* const kProduct = R"(
-fusion f(x: f32[2, 4] mesh(0, 1), w: f32[3, 4] mesh(0, 1)) -> y {
-  term: f32[2, 3] mesh(0, 1) partial(sum, DIDx) = linear(x, w)
-  rows: f32[2, 3] mesh(0, 1) = set(term)
-  y: f32[2, 3] mesh(0, 1) = neg(rows)
-}
-schedule {
-  split(x, axis=1, factor=2, inner_split=false)
-  parallelize(x, axis=1, type=DIDx)
-  split(w, axis=1, factor=2, inner_split=false)
-  parallelize(w, axis=1, type=DIDx)
-  parallelize(rows, axis=0, type=DIDx)
-  parallelize(y, axis=0, type=DIDx)
-}
-)";
-
-// What rank 1 has goes to rank 0; rank 2 has nothing.
-const char* const kTransfer = R"(
-fusion f(a: f32[2] mesh(0), b: f32[2] mesh(1)) -> c, d {
-  c: f32[2] mesh(1) = neg(b)
-  moved: f32[2] mesh(0) = set(c)
-  d: f32[2] mesh(0) = a + moved
-}
-)";
 
 // The weights are updated in place by the sum of all rows, of which each rank has some.
 const char* const kUpdate = R"(
@@ -94,13 +69,13 @@ using Given = std::vector<std::vector<std::vector<double>>>;
 
 TEST_P(RanksOfFusions, ComputeTheirPartsOfPartsOfTheInputs) {
   // x is 1 1 2 2 in both rows, w is 1 0 0 2 in all rows.
-  const Given given = runOn(kProduct, {{numbers({2, 2}, {1, 1, 1, 1}), numbers({3, 2}, {1, 0, 1, 0, 1, 0})},
-                                       {numbers({2, 2}, {2, 2, 2, 2}), numbers({3, 2}, {0, 2, 0, 2, 0, 2})}});
+  const Given given = runOn(kProductOfRanks, {{numbers({2, 2}, {1, 1, 1, 1}), numbers({3, 2}, {1, 0, 1, 0, 1, 0})},
+                                              {numbers({2, 2}, {2, 2, 2, 2}), numbers({3, 2}, {0, 2, 0, 2, 0, 2})}});
   EXPECT_EQ(given, (Given{{{-5, -5, -5}}, {{-5, -5, -5}}}));
 }
 
 TEST_P(RanksOfFusions, TakeAndGiveWhatTheirRankHas) {
-  const Given given = runOn(kTransfer, {{numbers({2}, {1, 2})}, {numbers({2}, {3, 5})}, {}});
+  const Given given = runOn(kTransferOfRanks, {{numbers({2}, {1, 2})}, {numbers({2}, {3, 5})}, {}});
   EXPECT_EQ(given, (Given{{{-2, -3}}, {{-3, -5}}, {}}));
 }
 
@@ -128,14 +103,14 @@ TEST(FusionsOverRanks, RunByAnExecutorOfTheFusionAndTheCommunicator) {
 
 TEST(FusionsOverRanks, AreRefusedWithoutACommunicator) {
   RunBench bench;
-  EXPECT_EQ(refusalOf([&] { MultiDeviceExecutor(*fusionOf(kTransfer), bench.device); }),
+  EXPECT_EQ(refusalOf([&] { MultiDeviceExecutor(*fusionOf(kTransferOfRanks), bench.device); }),
             "unsupported: lower f: a is spread over the devices 0 of a mesh, and this is for one device; run it over "
             "ranks (--ranks), or leave the mesh out");
 }
 
 TEST(FusionsOverRanks, AreWholeFromInputsToOutputsOnRanksThatAreThreads) {
   RunBench bench;
-  ProgramOnRanks program(*fusionOf(kProduct), {.ranks = 2});
+  ProgramOnRanks program(*fusionOf(kProductOfRanks), {.ranks = 2});
   const RunValue inputs[] = {bench.numbers(DataType::F32, {2, 4}, {1, 1, 2, 2, 1, 1, 2, 2}),
                              bench.numbers(DataType::F32, {3, 4}, {1, 0, 0, 2, 1, 0, 0, 2, 1, 0, 0, 2})};
   EXPECT_EQ(numbersOf(program.run(inputs, {}, bench.device, bench.stream)[0]),
