@@ -11,6 +11,7 @@
 #include "analysis/device_mesh.h"
 #include "analysis/tensor_part.h"
 #include "base/require.h"
+#include "graph/make_reshardings.h"
 #include "graph/propagate_shardings.h"
 #include "graph/unify_extents.h"
 
@@ -61,7 +62,8 @@ std::vector<int64_t> meshDevicesOf(const Fusion& fusion) {
   return {devices.begin(), devices.end()};
 }
 
-Shardings::Shardings(const Fusion& fusion) : fusion_(propagateShardings(*unifyExtents(fusion))) {}
+// Reshardings give meshes to what no mark reaches.
+Shardings::Shardings(const Fusion& fusion) : fusion_(makeReshardings(*propagateShardings(*unifyExtents(fusion)))) {}
 
 std::vector<std::optional<ShardsTold>> Shardings::inputs() const {
   std::vector<std::optional<ShardsTold>> told;

@@ -78,10 +78,10 @@ TEST_P(Communications, RunInJobsWithRanksThatHaveNoPart) {
   EXPECT_EQ(run(program, {bench_.numbers(DataType::F32, {2, 2}, {1, 2, 3, 4})}), (std::vector<double>{-4, -6}));
 }
 
-// The works of a rank that died are a typed error on the others. (Two operations compare what the ranks run.)
+// The works of a rank that died are a typed error on the others. (One operation compares what the ranks run.)
 TEST_P(Communications, EndWithTheDeathOfARank) {
   RanksOptions dying = options(2);
-  dying.communication.faults.death = LocalDeath{.rank = 1, .operation = 4};
+  dying.communication.faults.death = LocalDeath{.rank = 1, .operation = 3};
   ProgramOnRanks program(hostProgramOf(kSum), dying);
   const Tensor input = bench_.numbers(DataType::F32, {2, 1}, {1, 2});
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run(program, {input}), (std::vector<double>{-3}));

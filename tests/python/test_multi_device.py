@@ -12,7 +12,7 @@ import pytest
 import tokamak
 from shared import run_in_threads
 from test_gpu_arrays import run as run_on_fake_gpu
-from tokamak import Communicator, DeviceMesh, FusionDefinition, MultiDeviceExecutor, ParallelType, Sharding
+from tokamak import Communicator, DataType, DeviceMesh, FusionDefinition, MultiDeviceExecutor, ParallelType, Sharding
 
 RANDOM = np.random.default_rng(1)
 
@@ -111,6 +111,72 @@ def test_the_last_part_may_be_short():
     parts = on_ranks(Communicator.local(3), work)
     assert [part.shape for part in parts] == [(3, 3), (3, 3), (1, 3)]
     np.testing.assert_array_equal(np.concatenate(parts), x)
+
+
+def test_later_calls_with_parts_of_several_sizes_are_refused_where_the_extent_counts():
+    """Each rank would divide by another number of rows, and what they send does not tell."""
+    def with_rows(compute):
+        with FusionDefinition() as fd:
+            x = fd.define_tensor([-1, 2], contiguity=True)
+            fd.add_output(compute(fd, x))
+        divide(fd, x, 0, DeviceMesh(2))
+        return fd
+
+    def mean(fd, x):
+        return fd.ops.mean(x, [0])
+
+    def times_rows(fd, x):
+        return x * fd.ops.cast(fd.ops.size(x, 0), DataType.Float)
+
+    calls = [random(count, 2) for count in (6, 7, 8, 7, 6)]
+
+    def work(communicator):
+        for compute, expected in ((mean, lambda x: x.mean(0)), (times_rows, lambda x: x * len(x))):
+            executor = MultiDeviceExecutor(with_rows(compute), communicator)
+            for x in calls:
+                parts = executor.shard([x])
+                if len(x) == 7:
+                    said = "i0 is 8 on rank 0 and 6 on rank 1; parts of several sizes do not tell the whole extent"
+                    with pytest.raises(tokamak.CommunicationError, match=said) as caught:
+                        executor.run(parts)
+                    assert caught.value.fault == "mismatch"
+                else:
+                    np.testing.assert_allclose(executor.gather(executor.run(parts))[0], expected(x), rtol=1e-6)
+
+    on_ranks(Communicator.local(2, timeout=30), work)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 6, 7])
+def test_parts_of_several_sizes_are_legal_where_the_extent_does_not_count(count):
+    x = random(count, 3)
+
+    def work(communicator):
+        executor = MultiDeviceExecutor(rows(3), communicator)
+        return executor.gather(executor.run(executor.shard([x])))[0]
+
+    for whole in on_ranks(Communicator.local(3, timeout=30), work):
+        np.testing.assert_array_equal(whole, x * 2)
+
+
+def test_parts_of_inputs_that_no_mark_reaches():
+    """What is computed of them is replicated over the program's first mesh, without rank 1."""
+    x, other = random(4, 3), random(5)
+
+    def work(communicator):
+        with FusionDefinition() as fd:
+            marked, unmarked = fd.define_tensor([-1, 3], contiguity=True), fd.define_tensor([-1], contiguity=True)
+            for output in (marked * 2, unmarked * 3):
+                fd.add_output(output)
+        divide(fd, marked, 0, DeviceMesh([0, 2]))
+        executor = MultiDeviceExecutor(fd, communicator)
+        parts = executor.shard([x, other])
+        assert len(parts) == len(executor.inputs)
+        assert executor.input_shardings[1] == executor.output_shardings[1] == Sharding(DeviceMesh([0, 2]), {})
+        return executor.gather(executor.run(parts))
+
+    for doubled, tripled in on_ranks(Communicator.local(3, timeout=30), work):
+        np.testing.assert_array_equal(doubled, x * 2)
+        np.testing.assert_array_equal(tripled, other * 3)
 
 
 def test_parts_are_written_into_arrays_of_the_caller():

@@ -24,9 +24,17 @@ struct RankOrigin {
   std::vector<int64_t> ranks = {};  ///< that are in a mesh of it, ascending
   bool communicates = false;        ///< whether any of them does, or relies on chunks that are equal on all
   std::string text_hash;            ///< of the whole program as it prints: 16 hexadecimal digits
-  /// Inputs and extents of inputs of the whole program that are known on this rank, by their names there, in scalars
-  /// of this program.
-  std::vector<std::pair<std::string, Scalar*>> values = {};
+  /// An input, or an extent of one, of the whole program.
+  struct Value {
+    std::string name;                 ///< in the whole program
+    Scalar* scalar = nullptr;         ///< of this program
+    bool is_of_equal_chunks = false;  ///< computed of the rank's own chunk, as if all ranks had chunks of that size
+  };
+  /// Those that are known on this rank and that what it does depends on.
+  std::vector<Value> values = {};
+  /// Whether what the rank computes depends on a value that is of equal chunks. No communication need tell then that
+  /// another rank has another one.
+  bool computes_of_equal_chunks = false;
   /// What the rank has of each input tensor of this program: "on rank 1, which has a part of axis 0 (DIDx) of
   /// T0 on mesh (0 1)".
   std::vector<std::string> parts = {};

@@ -1,6 +1,7 @@
 #include "host/local/local_program.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -85,7 +86,7 @@ class LocalProgram {
   }
 
   std::unique_ptr<HostIrContainer> make() {
-    relies_on_equal_chunks_ = findWholeExtents(whole_, tensors_, extents_);
+    chunks_ = findWholeExtents(whole_, tensors_, extents_);
     findReducedParts();
     // (In the order in which they were made, which names those without a name.)
     for (TensorView* tensor : mentioned_) {
@@ -131,7 +132,7 @@ class LocalProgram {
   }
 
   RankOrigin origin() {
-    RankOrigin origin = {.communicates = relies_on_equal_chunks_,
+    RankOrigin origin = {.communicates = !chunks_.empty(),
                          .text_hash = fmt::format("{:016x}", hashOf(printHostProgram(whole_)))};
     std::set<int64_t> ranks;
     for (const TensorView* tensor : mentioned_)
@@ -149,10 +150,62 @@ class LocalProgram {
         symbols.insert(named.begin(), named.end());
       }
     }
+    origin.computes_of_equal_chunks = computesOfChunks();
+    const bool compares_chunks = origin.computes_of_equal_chunks || hasSizesOfChunks();
     for (Scalar* symbol : whole_.allSymbols()) {
-      if (symbols.contains(symbol)) origin.values.emplace_back(symbol->name(), tensors_.scalar(symbol));
+      const bool is_of_chunks = chunks_.contains(symbol);
+      if (symbols.contains(symbol) && (compares_chunks || !is_of_chunks))
+        origin.values.push_back(
+            {.name = symbol->name(), .scalar = tensors_.scalar(symbol), .is_of_equal_chunks = is_of_chunks});
     }
     return origin;
+  }
+
+  bool mentionsChunk(const Scalar& scalar) const {
+    return std::ranges::any_of(symbolsOf(scalar), [&](const Scalar* symbol) {
+      return std::ranges::any_of(chunks_, [&](const auto& chunk) { return chunk.second == symbol; });
+    });
+  }
+
+  // The chunk itself is what the rank has, whatever others have.
+  bool isComputedOfChunk(const Scalar& scalar) const { return !scalar.isSymbol() && mentionsChunk(scalar); }
+
+  template <class Predicate>
+  static bool hasExtent(const TensorView& tensor, const Predicate& is_meant) {
+    return std::ranges::any_of(shapeOf(tensor),
+                               [&](const IterDomain* axis) { return is_meant(*axis->visibleExtent()); });
+  }
+
+  // Views and loops apart: whole tensors that they divide come from communications, or have extents that are computed.
+  bool computesOfChunks() const {
+    const auto isComputed = [&](const Scalar& scalar) { return isComputedOfChunk(scalar); };
+    bool is_found = false;
+    forEachStatement(program_->topLevel(), [&](const Expr& expr) {
+      const bool computes = expr.list() == OpList::Math || expr.is<PostOnStream>() || expr.is<IfThenElse>();
+      if (!computes || expr.info().is_communication) return;
+      for (Val* val : valsOf(expr))
+        if (const Scalar* scalar = asScalar(val)) is_found |= isComputed(*scalar);
+      if (!tensorsOf(expr.inputs()).empty()) return;
+      for (const TensorView* made : tensorsOf(expr.outputs())) is_found |= hasExtent(*made, isComputed);
+    });
+    return is_found;
+  }
+
+  // Whether chunks are communicated, or sizes of tensors are computed of them.
+  bool hasSizesOfChunks() const {
+    const auto isMentioned = [&](const Scalar& scalar) { return mentionsChunk(scalar); };
+    bool is_found = false;
+    forEachStatement(program_->topLevel(), [&](const Expr& expr) {
+      if (!expr.info().is_communication) return;
+      for (Val* val : valsOf(expr)) {
+        if (val == nullptr) continue;
+        if (const Scalar* scalar = asScalar(val)) is_found |= isMentioned(*scalar);
+        if (const TensorView* tensor = asTensor(val)) is_found |= hasExtent(*tensor, isMentioned);
+      }
+    });
+    for (const TensorView* tensor : program_->allTensors())
+      is_found |= hasExtent(*tensor, [&](const Scalar& scalar) { return isComputedOfChunk(scalar); });
+    return is_found;
   }
 
   std::string describePart(const TensorView& tensor) const {
@@ -511,7 +564,7 @@ class LocalProgram {
 
   const HostIrContainer& whole_;
   const WholeExtents extents_;
-  bool relies_on_equal_chunks_ = false;
+  std::map<const Scalar*, Scalar*> chunks_;  // whole extent -> the chunk of the copy that it is computed of
   const Scalar* rank_symbol_ = nullptr;
   std::unique_ptr<HostIrContainer> program_;
   LocalTensors tensors_;

@@ -18,7 +18,7 @@ class ExtentSearch {
   ExtentSearch(const HostIrContainer& program, LocalTensors& tensors, WholeExtents extents)
       : program_(program), tensors_(tensors), extents_(extents) {}
 
-  bool find() {
+  std::map<const Scalar*, Scalar*> find() {
     for (Val* input : program_.inputs()) {
       if (const Scalar* scalar = asScalar(input)) known_.insert(scalar);
     }
@@ -33,7 +33,9 @@ class ExtentSearch {
           part == parts_.end() ? value : shardRange(value, part->second.chunkOf(value), part->second.coordinate).extent;
       if (copy->isSymbol()) tensors_.target().defaultSizes()[copy] = size;
     }
-    return !parts_.empty();
+    std::map<const Scalar*, Scalar*> chunks;
+    for (const auto& [extent, part] : parts_) chunks.emplace(extent, part.symbol);
+    return chunks;
   }
 
  private:
@@ -110,7 +112,8 @@ class ExtentSearch {
 
 }  // namespace
 
-bool findWholeExtents(const HostIrContainer& program, LocalTensors& tensors, WholeExtents extents) {
+std::map<const Scalar*, Scalar*> findWholeExtents(const HostIrContainer& program, LocalTensors& tensors,
+                                                  WholeExtents extents) {
   return ExtentSearch(program, tensors, extents).find();
 }
 

@@ -174,15 +174,31 @@ std::shared_ptr<RankCommunications> HostIrEvaluator::currentCommunications() {
   return fresh;
 }
 
-// The first call of teams tells whether the ranks run the same.
-void HostIrEvaluator::agreeOnce(const CallValues& call) {
-  if (has_agreed_ || communications_ == nullptr) return;
+// The first call of teams tells whether the ranks run the same. Later calls compare where a rank computes of extents
+// that it knows by its own chunk: what it sends need not tell that others have other ones.
+void HostIrEvaluator::agree(const CallValues& call) {
+  if (communications_ == nullptr || (has_agreed_ && !agrees_each_call_)) return;
   const std::shared_ptr<RankCommunications> communications = knownCommunications();
   if (communications->programTeam() == nullptr) return;
   ScalarBindings scalars;
   signature_.validate(call, scalars);
-  requireAgreement(*communications->programTeam(), *device_, program_->name(), factsOf(*program_, scalars));
+  RunFacts facts = factsOf(*program_, scalars);
+  const bool computes_of_chunks = program_->rankOrigin() != nullptr && program_->rankOrigin()->computes_of_equal_chunks;
+  agrees_each_call_ =
+      requireAgreement(*communications->programTeam(), *device_, program_->name(), facts, computes_of_chunks);
   has_agreed_ = true;
+  agreed_ = std::move(facts);
+}
+
+// A rank cannot wait for others while it records.
+void HostIrEvaluator::agreeBeforeRecording(const CallValues& call) const {
+  ScalarBindings scalars;
+  signature_.validate(call, scalars);
+  TK_REQUIRE(
+      factsOf(*program_, scalars) == agreed_, Unsupported,
+      "{}: the caller records the stream, and the ranks have to compare these sizes first; call the program with "
+      "them once before",
+      program_->name());
 }
 
 std::shared_ptr<RankCommunications> HostIrEvaluator::knownCommunications() const {
@@ -590,7 +606,7 @@ std::vector<Tensor> HostIrEvaluator::issueWithInput(const std::vector<std::pair<
   TK_REQUIRE(stream == nullptr || device_->joinCapture(*stream) == nullptr, Unsupported,
              "{}: the caller records the stream; run(), with all outputs given, becomes part of a recording",
              program_->name());
-  agreeOnce(call);
+  agree(call);
   std::shared_ptr<Event> done;
   std::vector<Tensor> outputs;
   bool is_waited_for = false;
@@ -763,7 +779,13 @@ void HostIrEvaluator::issue(std::span<const Tensor> inputs, std::span<Tensor> ou
   signature_.requirePlaces(inputs, outputs);
   device_->requireOwn(stream, "run");
   const std::unique_ptr<Capture> capture = device_->joinCapture(stream);
-  if (communications_ != nullptr && !has_agreed_) agreeOnce(valuesOf(inputs, outputs, scalars));
+  if (communications_ != nullptr && (!has_agreed_ || agrees_each_call_)) {
+    const CallValues call = valuesOf(inputs, outputs, scalars);
+    if (has_agreed_ && capture != nullptr)
+      agreeBeforeRecording(call);
+    else
+      agree(call);
+  }
   const CallContextPool::Lease lease(contexts_, &stream, inputs);
   CallContext& context = *lease;
   const std::shared_ptr<Plan> plan = planOfIssued(inputs, outputs, scalars, context, memo);

@@ -25,6 +25,7 @@
 #include "host/run/call_context_pool.h"
 #include "host/run/issue_guard.h"
 #include "host/run/program_signature.h"
+#include "host/run/rank_agreement.h"
 #include "host/run/rank_communications.h"
 #include "host/run/scalar_parameters.h"
 #include "host/run/statement_runner.h"
@@ -143,7 +144,8 @@ class HostIrEvaluator {
   std::shared_ptr<RankCommunications> currentCommunications();
   std::shared_ptr<RankCommunications> knownCommunications() const;
   bool wasToldOfBreakage();
-  void agreeOnce(const CallValues& call);
+  void agree(const CallValues& call);
+  void agreeBeforeRecording(const CallValues& call) const;
   CallValues valuesOf(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                       std::span<const ScalarValue> scalars) const;
   void forgetPlans();
@@ -210,6 +212,8 @@ class HostIrEvaluator {
   std::shared_ptr<Event> last_issued_;  ///< the end of the last call with these communications; of who issues
   bool told_broken_ = false;            ///< a call with them has raised their error; of who issues
   bool has_agreed_ = false;             ///< the ranks compared what they run, in these teams; of who issues
+  bool agrees_each_call_ = false;       ///< a rank computes of equal chunks (RankOrigin); of who issues
+  RunFacts agreed_;                     ///< in the last call that compared; of who issues
   mutable std::mutex communications_mutex_;
   std::shared_ptr<RankCommunications> communications_;  ///< of a program with communications; direct runs hold it, too
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string_view>
 
@@ -16,11 +17,15 @@ namespace tokamak {
 
 namespace {
 
-constexpr char kEnd = '\0';  // of a name, and of a value
+constexpr char kEnd = '\0';  // of a name, of a value, and of what is said behind it
+constexpr const char* kOfEqualChunks = "of equal chunks";
 
 std::string textOf(const RunFacts& facts) {
   std::string text;
-  for (const auto& [name, value] : facts) text.append(name).append(1, kEnd).append(value).append(1, kEnd);
+  for (const RunFact& fact : facts) {
+    text.append(fact.name).append(1, kEnd).append(fact.value).append(1, kEnd);
+    text.append(fact.is_of_equal_chunks ? kOfEqualChunks : "").append(1, kEnd);
+  }
   return text;
 }
 
@@ -33,8 +38,11 @@ RunFacts factsIn(std::string_view text) {
     return word;
   };
   while (!text.empty()) {
-    std::string name = take();
-    facts.emplace_back(std::move(name), take());
+    RunFact fact;
+    fact.name = take();
+    fact.value = take();
+    fact.is_of_equal_chunks = take() == kOfEqualChunks;
+    facts.push_back(std::move(fact));
   }
   return facts;
 }
@@ -67,9 +75,8 @@ std::vector<int64_t> gathered(TeamCommunicator& team, Device& device, std::vecto
   return theirs;
 }
 
-std::vector<RunFacts> factsOfAll(TeamCommunicator& team, Device& device, const RunFacts& own) {
-  const std::string text = textOf(own);
-  const std::vector<int64_t> lengths = gathered(team, device, {static_cast<int64_t>(text.size())});
+std::vector<RunFacts> factsOfAll(TeamCommunicator& team, Device& device, const std::string& text,
+                                 const std::vector<int64_t>& lengths) {
   const int64_t longest = std::ranges::max(lengths);
   std::vector<int64_t> padded(static_cast<size_t>(longest) / sizeof(int64_t) + 1);
   std::memcpy(padded.data(), text.data(), text.size());
@@ -88,16 +95,32 @@ RunFacts factsOf(const HostIrContainer& program, const ScalarBindings& bindings)
   RunFacts facts = {{"the version of Tokamak", libraryVersion()}};
   const RankOrigin* origin = program.rankOrigin();
   if (origin == nullptr) return facts;
-  facts.emplace_back("the program", fmt::format("{} with the hash {}", program.name(), origin->text_hash));
-  for (const auto& [name, scalar] : origin->values) {
-    if (const auto value = evaluate(*scalar, bindings))
-      facts.emplace_back(name, std::visit([](auto number) { return fmt::format("{}", number); }, *value));
+  facts.push_back({"the program", fmt::format("{} with the hash {}", program.name(), origin->text_hash)});
+  for (const RankOrigin::Value& known : origin->values) {
+    if (const auto value = evaluate(*known.scalar, bindings))
+      facts.push_back({known.name, std::visit([](auto number) { return fmt::format("{}", number); }, *value),
+                       known.is_of_equal_chunks});
   }
   return facts;
 }
 
-void requireAgreement(TeamCommunicator& team, Device& device, const std::string& program, const RunFacts& facts) {
-  const std::vector<RunFacts> all = factsOfAll(team, device, facts);
+bool requireAgreement(TeamCommunicator& team, Device& device, const std::string& program, const RunFacts& facts,
+                      bool is_told) {
+  const std::string text = textOf(facts);
+  // Ranks that run the same, which is the rule, have the same text: they compare its hash.
+  const std::vector<int64_t> words = gathered(
+      team, device,
+      {static_cast<int64_t>(text.size()), static_cast<int64_t>(std::hash<std::string>{}(text)), is_told ? 1 : 0});
+  std::vector<int64_t> lengths;
+  bool is_same = true;
+  bool is_told_by_any = false;
+  for (size_t i = 0; i < words.size(); i += 3) {
+    lengths.push_back(words[i]);
+    is_same = is_same && words[i] == words[0] && words[i + 1] == words[1];
+    is_told_by_any = is_told_by_any || words[i + 2] != 0;
+  }
+  if (is_same) return is_told_by_any;
+  const std::vector<RunFacts> all = factsOfAll(team, device, text, lengths);
   struct Said {
     int64_t rank = 0;
     std::string value;
@@ -105,21 +128,25 @@ void requireAgreement(TeamCommunicator& team, Device& device, const std::string&
   std::map<std::string, Said> first;  // who said it first, in the order of the team
   std::map<std::string, std::string> differences;
   int64_t differs = -1;
+  bool needs_equal_chunks = false;
   for (size_t i = 0; i < all.size(); ++i) {
     const int64_t rank = team.ranks()[i];
-    for (const auto& [name, value] : all[i]) {
+    for (const auto& [name, value, is_of_equal_chunks] : all[i]) {
       const Said& known = first.try_emplace(name, Said{rank, value}).first->second;
       if (known.value == value) continue;
       differences.try_emplace(
           name, fmt::format("{} is {} on rank {} and {} on rank {}", name, known.value, known.rank, value, rank));
+      needs_equal_chunks = needs_equal_chunks || is_of_equal_chunks;
       if (differs < 0) differs = rank;
     }
   }
-  if (differences.empty()) return;
+  if (differences.empty()) return is_told_by_any;
   std::vector<std::string> list;
   for (auto& [name, difference] : differences) list.push_back(std::move(difference));
-  throw CommunicationError(CommunicationFault::Mismatch, differs,
-                           fmt::format("{}: its ranks do not run the same: {}", program, joined(list, "; ")));
+  std::string said = fmt::format("{}: its ranks do not run the same: {}", program, joined(list, "; "));
+  if (needs_equal_chunks)
+    said += "; parts of several sizes do not tell the whole extent: give it as a number, or as a scalar input";
+  throw CommunicationError(CommunicationFault::Mismatch, differs, std::move(said));
 }
 
 }  // namespace tokamak

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "dist/communicator.h"
@@ -11,8 +10,16 @@
 
 namespace tokamak {
 
+struct RunFact {
+  std::string name;
+  std::string value;
+  bool is_of_equal_chunks = false;  ///< RankOrigin::Value
+
+  bool operator==(const RunFact&) const = default;
+};
+
 /// What a rank is about to run: facts by name, in an order of its own.
-using RunFacts = std::vector<std::pair<std::string, std::string>>;
+using RunFacts = std::vector<RunFact>;
 
 /// Of a rank's part of a program: the version of the library, the whole program, and the values of RankOrigin that
 /// `bindings` tell.
@@ -21,6 +28,8 @@ RunFacts factsOf(const HostIrContainer& program, const ScalarBindings& bindings)
 /// Compares what the members of the team have for each name; where a member has none, nothing. Every member calls it.
 /// Blocks until all have, or until the team is broken. Errors: CommunicationError: a Mismatch that lists, on each
 /// member in the same words, what differs and between which two ranks; and where a member does not come.
-void requireAgreement(TeamCommunicator& team, Device& device, const std::string& program, const RunFacts& facts);
+/// Gives whether `is_told` of any member.
+bool requireAgreement(TeamCommunicator& team, Device& device, const std::string& program, const RunFacts& facts,
+                      bool is_told = false);
 
 }  // namespace tokamak
