@@ -1,7 +1,7 @@
 """TracedArray: an array without elements, which stands for one while a function is traced."""
 import operator
 
-from ._types import library_type
+from ._types import BYTES, library_type
 
 
 class TracedArray:
@@ -50,6 +50,32 @@ class TracedArray:
     def mT(self):
         """With its last two axes exchanged."""
         return _functions().matrix_transpose(self)
+
+    @property
+    def real(self):
+        """The array, which has no imaginary part."""
+        return self
+
+    def conj(self):
+        """The array, which has no imaginary part."""
+        return self
+
+    conjugate = conj
+
+    @property
+    def itemsize(self):
+        """Bytes of an element."""
+        return BYTES[self._dtype.value]
+
+    @property
+    def nbytes(self):
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    def __getattr__(self, name):
+        if name in _functions()._MISSING:
+            raise AttributeError(f"{name} of a traced array is not there yet")
+        raise AttributeError(f"a traced array has no {name}")
 
     def __repr__(self):
         try:
@@ -148,7 +174,7 @@ def _method(name):
     return call
 
 
-for _name in """sum prod max min mean var std any all argmax argmin clip round squeeze take repeat dot""".split():
+for _name in """sum prod max min mean var std any all argmax argmin clip round squeeze take repeat dot diagonal trace ptp""".split():
     setattr(TracedArray, _name, _method(_name))
 
 

@@ -3,7 +3,8 @@ import math
 
 from .._tracing import current_trace
 from .._traced_array import TracedArray
-from .._types import DataType, data_type_of
+from .._promotion import FLOATING, INTEGERS
+from .._types import DataType, NUMPY_NAMES
 from .elementwise import add, equal, greater_equal, less_equal, multiply, subtract, where
 from .operands import any_array, array_of, dtype_from, operand_of, shape_of
 from .shapes import broadcast_arrays, expand_dims, reshape, swapaxes
@@ -31,20 +32,20 @@ def ones(shape, dtype=None):
 empty = zeros
 
 
-def full_like(x, fill_value, dtype=None):
-    """An array of one value, in the shape and of the type of another one."""
+def full_like(x, fill_value, dtype=None, *, shape=None):
+    """An array of one value, in the shape and of the type of another one, or in another shape."""
     x = array_of(current_trace("full_like"), x)
-    return full(x.shape, fill_value, dtype_from(dtype, x._dtype))
+    return full(x.shape if shape is None else shape, fill_value, dtype_from(dtype, x._dtype))
 
 
-def zeros_like(x, dtype=None):
-    """Zeros in the shape and of the type of another array."""
-    return full_like(x, 0, dtype)
+def zeros_like(x, dtype=None, *, shape=None):
+    """Zeros in the shape and of the type of another array, or in another one."""
+    return full_like(x, 0, dtype, shape=shape)
 
 
-def ones_like(x, dtype=None):
-    """Ones in the shape and of the type of another array."""
-    return full_like(x, 1, dtype)
+def ones_like(x, dtype=None, *, shape=None):
+    """Ones in the shape and of the type of another array, or in another one."""
+    return full_like(x, 1, dtype, shape=shape)
 
 
 empty_like = zeros_like
@@ -174,9 +175,44 @@ _FINFO = {DataType.Double: (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022
           DataType.BFloat16: (16, 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126)}
 
 
+class _IntegerInfo:
+    def __init__(self, bits):
+        self.bits, self.min, self.max = bits, -2**(bits - 1), 2**(bits - 1) - 1
+
+
+def iinfo(dtype):
+    """The range of an integer type."""
+    dtype = dtype._dtype if isinstance(dtype, TracedArray) else dtype_from(dtype, None)
+    if dtype not in INTEGERS:
+        raise ValueError(f"{dtype} is no integer type")
+    return _IntegerInfo(32 if dtype is DataType.Int32 else 64)
+
+
+_KINDS = {"bool": (DataType.Bool,), "signed integer": INTEGERS, "unsigned integer": (), "integral": INTEGERS,
+          "real floating": FLOATING, "complex floating": (), "numeric": (*INTEGERS, *FLOATING)}
+
+
+def isdtype(dtype, kind):
+    """Whether a type is of a kind: a type, one of the standard's words ("integral", ...), or a tuple of these."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    if isinstance(kind, str) and kind not in NUMPY_NAMES.values():
+        if kind not in _KINDS:
+            raise ValueError(f"isdtype: {kind!r} is no kind of types; legal are {', '.join(_KINDS)}")
+        return dtype_from(dtype, None) in _KINDS[kind]
+    return dtype_from(dtype, None) is dtype_from(kind, None)
+
+
+def can_cast(start, to):
+    """Whether the promotion of an array's type, or of a type, to another one is that one."""
+    start = start._dtype if isinstance(start, TracedArray) else dtype_from(start, None)
+    to = dtype_from(to, None)
+    return current_trace("can_cast").promotion.of_types(start, to) is to
+
+
 def finfo(dtype):
     """Range and precision of a floating type."""
-    dtype = dtype._dtype if isinstance(dtype, TracedArray) else data_type_of(dtype)
+    dtype = dtype._dtype if isinstance(dtype, TracedArray) else dtype_from(dtype, None)
     if dtype not in _FINFO:
         raise ValueError(f"{dtype} is no floating type")
     return _FloatingInfo(*_FINFO[dtype])

@@ -92,7 +92,6 @@ divide = _elementwise("divide", "truediv", "float")
 maximum = _elementwise("maximum", "maximum", of_bools="logical_or")
 minimum = _elementwise("minimum", "minimum", of_bools="logical_and")
 atan2 = _elementwise("atan2", "atan2", "float")
-nextafter = _elementwise("nextafter", "nextafter", "float")
 equal = _elementwise("equal", "eq", "truth")
 not_equal = _elementwise("not_equal", "ne", "truth")
 less = _elementwise("less", "lt", "truth")
@@ -195,14 +194,6 @@ trunc = _rounding("trunc")
 rint = _rounding("round")
 
 
-def round(x, decimals=0):
-    """To the nearest integer (the even one of two), or to so many decimals."""
-    if decimals == 0:
-        return rint(x)
-    scale = 10.0 ** decimals
-    return divide(rint(multiply(x, scale)), scale)
-
-
 def pow(x, y):
     """x to the power of y."""
     if isinstance(x, TracedArray) and x._dtype not in FLOATING and not is_array(y) and y < 0 and (
@@ -292,8 +283,9 @@ def where(condition, x, y):
     return trace.array(tensor, dtype)
 
 
-def clip(x, min=None, max=None):
-    """x, but at least min and at most max."""
+def clip(x, min=None, max=None, *, a_min=None, a_max=None):
+    """x, but at least min and at most max, which NumPy calls a_min and a_max."""
+    min, max = a_min if min is None else min, a_max if max is None else max
     if min is not None:
         x = maximum(x, min)
     return x if max is None else minimum(x, max)

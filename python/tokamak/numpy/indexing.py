@@ -7,9 +7,9 @@ from .._traced_array import TracedArray, is_array
 from .._tracing import Number, current_trace
 from .._types import DataType
 from .creation import astype
-from .elementwise import add, less, multiply, where
-from .operands import array_of, axes_of, axis_of, moved, product_of
-from .shapes import broadcast_arrays, concat, expand_dims, reshape, squeeze
+from .elementwise import add, clip, less, multiply, remainder, where
+from .operands import array_of, axis_of, moved, product_of
+from .shapes import broadcast_arrays, concat, expand_dims, permute_dims, reshape, squeeze
 
 
 def _select(x, axis, index):
@@ -65,19 +65,26 @@ def _gathered(x, keys, arrays):
     if any(keys[i]._dtype not in INTEGERS for i in arrays):
         raise NotImplementedError("an array as an index has integers: how many elements a mask leaves is not known "
                                   "before a call; where() chooses between values")
-    first, last = arrays[0], arrays[-1]
-    if arrays != list(range(first, last + 1)):
-        raise NotImplementedError("arrays as indices stand side by side")
-    indices = broadcast_arrays(*[keys[i] for i in arrays]) if len(arrays) > 1 else [keys[first]]
+    indices = broadcast_arrays(*[keys[i] for i in arrays]) if len(arrays) > 1 else [keys[arrays[0]]]
     others = [slice(None) if i in arrays else each for i, each in enumerate(keys)]
     x = item_of(x, tuple(others))
-    axis = sum(each is None or isinstance(each, slice) for each in others[:first])
+    axes = [sum(each is None or isinstance(each, slice) for each in others[:i]) for i in arrays]
+    axis = axes[0]
+    if not _are_neighbours(keys):
+        x = permute_dims(x, axes + [each for each in range(x.ndim) if each not in axes])
+        axis = 0
     sizes = x.shape[axis:axis + len(arrays)]
     linear = _counted(indices[0], sizes[0])
     for index, size in zip(indices[1:], sizes[1:]):
         linear = add(multiply(linear, size), _counted(index, size))
     merged = reshape(x, [*x.shape[:axis], product_of(sizes), *x.shape[axis + len(arrays):]])
     return _taken_of(merged, linear, axis)
+
+
+def _are_neighbours(keys):
+    """Whether the indices, arrays and numbers alike, stand side by side; else their axes come first, as in NumPy."""
+    indices = [i for i, each in enumerate(keys) if each is not None and not isinstance(each, slice)]
+    return indices == list(range(indices[0], indices[-1] + 1))
 
 
 def _counted(index, size):
@@ -94,13 +101,20 @@ def _taken_of(x, index, axis):
     return reshape(picked, [*x.shape[:axis], *index.shape, *x.shape[axis + 1:]])
 
 
-def take(x, indices, axis=None):
-    """The slices of an axis at these positions; of all elements in row-major order by default."""
+def take(x, indices, axis=None, mode=None):
+    """The slices of an axis at these positions; of all elements in row-major order by default. By `mode` positions
+    that are not there "wrap" around, or are those of the ends ("clip"); else they are the caller's fault."""
     trace = current_trace("take")
     x, indices = array_of(trace, x), array_of(trace, indices)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     axis = axis_of(axis, x.ndim)
+    if mode not in (None, "raise", "wrap", "clip"):
+        raise ValueError(f"take: mode {mode!r}; legal are 'raise', 'wrap' and 'clip'")
+    if mode == "wrap":
+        return _taken_of(x, remainder(astype(indices, DataType.Int), x.shape[axis]), axis)
+    if mode == "clip":
+        return _taken_of(x, clip(astype(indices, DataType.Int), 0, x.shape[axis] - 1), axis)
     return _taken_of(x, _counted(indices, x.shape[axis]), axis)
 
 
@@ -141,7 +155,7 @@ def roll(x, shift, axis=None):
     x = array_of(current_trace("roll"), x)
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, 0), x.shape)
-    axes = axes_of(axis, x.ndim)
+    axes = [axis_of(each, x.ndim) for each in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
     for each, by in zip(axes, shifts):
         size = x.shape[each]

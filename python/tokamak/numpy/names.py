@@ -1,17 +1,19 @@
 """Functions by the names that NumPy and the library have for them."""
+import inspect
+
 from .._ops import signature_of
 from .._promotion import HALVES
 from .._traced_array import is_array
 from .._tracing import current_trace
 from .._types import DataType
-from .norms import norm
 from .operands import operand_of
 
 _NUMPY_NAMES = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
                 "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "true_divide": "divide", "power": "pow",
-                "float_power": "pow", "mod": "remainder", "invert": "bitwise_invert", "left_shift":
-                "bitwise_left_shift", "right_shift": "bitwise_right_shift", "transpose": "transpose", "ravel": "ravel",
-                "amax": "max", "amin": "min", "round_": "round", "around": "round", "fabs": "abs", "fix": "trunc"}
+                "mod": "remainder", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift",
+                "right_shift": "bitwise_right_shift", "transpose": "transpose", "ravel": "ravel",
+                "amax": "max", "amin": "min", "round_": "round", "around": "round", "fix": "trunc", "conjugate": "conj",
+                "trapz": "trapezoid", "select": "_select_by_conditions"}
 
 # The names of functions of torch that have another one here, and of those that mean something else here.
 _TORCH_NAMES = {**_NUMPY_NAMES, "cat": "concat", "clamp": "clip", "div": "divide", "mul": "multiply", "neg": "negative",
@@ -42,6 +44,10 @@ def apply_ufunc(ufunc, method, operands, options):
     if method == "reduce" and ufunc.__name__ in _REDUCTIONS:
         return _named(_REDUCTIONS[ufunc.__name__], f"numpy.{ufunc.__name__}.reduce")(
             operands[0], options.get("axis", 0), keepdims=options.get("keepdims", False))
+    if method == "outer" and not options:
+        x, y = operands
+        last = tuple(range(-_functions().ndim(y), 0))
+        operands, method = (_functions().expand_dims(x, last) if last else x, y), "__call__"
     if ufunc.__name__ == "divmod" and method == "__call__" and not options:
         return _functions().floor_divide(*operands), _functions().remainder(*operands)
     unknown = set(options) - {"dtype"}
@@ -52,14 +58,37 @@ def apply_ufunc(ufunc, method, operands, options):
     return _functions().astype(result, options["dtype"]) if options.get("dtype") is not None else result
 
 
+_WITHOUT_EFFECT = {"out": (None,), "order": (None, "C", "K", "A"), "subok": (True, False), "like": (None,)}
+
+
 def apply_function(function, args, kwargs):
-    """A function of NumPy's on traced arrays."""
+    """A function of NumPy's on traced arrays. Raises NotImplementedError, naming them, for a function and for arguments
+    that are not there."""
     name = f"{function.__module__}.{function.__name__}"
-    if name == "numpy.linalg.norm":
-        return norm(*args, **kwargs)
-    if function.__module__ not in ("numpy", "numpy.core.fromnumeric"):
+    if function.__module__ == "numpy.linalg":
+        found = getattr(_functions().linalg, function.__name__, None)
+    elif function.__module__.startswith(("numpy.core", "numpy._core")) or function.__module__ == "numpy":
+        found = _named(function.__name__, name)
+    else:
+        found = None
+    if found is None:
         raise NotImplementedError(f"{name} is not there for traced arrays")
-    return _named(function.__name__, name)(*args, **kwargs)
+    kwargs = {key: value for key, value in kwargs.items() if not _is_default(key, value)}
+    _require_arguments(found, name, args, kwargs)
+    return found(*args, **kwargs)
+
+
+def _is_default(key, value):
+    return any(value is each or (isinstance(value, str) and value == each) for each in _WITHOUT_EFFECT.get(key, ()))
+
+
+def _require_arguments(function, name, args, kwargs):
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        legal = ", ".join(signature.parameters)
+        raise NotImplementedError(f"{name}: {error}; for traced arrays legal are {legal}") from None
 
 
 def refusal_of_torch(function):

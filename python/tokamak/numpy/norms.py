@@ -5,22 +5,39 @@ from .creation import astype
 from .elementwise import abs, divide, isnan, logical_not, not_equal, pow, sqrt, square, subtract, where
 from .operands import array_of, axes_of
 from .reductions import all, count_nonzero, max, mean, min, sum
-from .shapes import concat
+from .shapes import concat, squeeze
 
 _INF = float("inf")
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    """As numpy.linalg.norm: of vectors along one axis, or of matrices along two (Frobenius' norm alone); without both
-    `axis` and `ord`, of all elements."""
+    """As numpy.linalg.norm: of vectors along one axis, or of matrices along two; without both `axis` and `ord`, of all
+    elements."""
     x = _floating(x, "norm")
     axes = axes_of(axis, x.ndim)
     if ord is None or (ord == "fro" and len(axes) == 2):
         return sqrt(sum(square(x), axes, keepdims=keepdims))
+    if len(axes) == 2:
+        return _matrix_norm(x, axes, keepdims, ord)
     if len(axes) != 1:
-        raise NotImplementedError(f"norm: ord={ord!r} along {len(axes)} axes; along one axis numbers are legal, along "
-                                  "two 'fro'")
+        raise ValueError(f"norm: ord={ord!r} along {len(axes)} axes; legal is one axis, or two")
     return vector_norm(x, axes[0], keepdims, ord)
+
+
+def _matrix_norm(x, axes, keepdims, ord):
+    if ord not in (1, -1, _INF, -_INF):
+        raise NotImplementedError(f"norm: ord={ord!r} along 2 axes; along one axis numbers are legal, along two 'fro', "
+                                  "1, -1, inf and -inf")
+    rows, columns = axes
+    summed, compared = (rows, columns) if ord in (1, -1) else (columns, rows)
+    sums = sum(abs(x), summed, keepdims=True)
+    found = (max if ord > 0 else min)(sums, compared, keepdims=True)
+    return found if keepdims else squeeze(found, tuple(axes))
+
+
+def matrix_norm(x, keepdims=False, ord="fro"):
+    """As in the array API standard: the norm of the matrices along the last two axes."""
+    return norm(x, ord, (-2, -1), keepdims)
 
 
 def vector_norm(x, axis=None, keepdims=False, ord=2):

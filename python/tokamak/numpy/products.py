@@ -1,10 +1,15 @@
 """Products of vectors and matrices."""
+import functools
+import operator
+
 from .._tracing import current_trace
-from .creation import astype
-from .elementwise import multiply
-from .operands import NUMBERS, array_of, axes_of, product_of
+from .._types import DataType
+from .creation import astype, eye
+from .elementwise import multiply, not_equal, subtract
+from .operands import array_of, axes_of, axis_of, product_of
 from .reductions import sum
-from .shapes import broadcast_shapes, broadcast_to, expand_dims, permute_dims, reshape, squeeze
+from .shapes import (
+    broadcast_shapes, broadcast_to, expand_dims, moveaxis, permute_dims, reshape, squeeze, stack)
 
 
 def _products(trace, arrays):
@@ -29,18 +34,19 @@ def matmul(x, y):
     if batch:
         x = broadcast_to(x, (*batch, *x.shape[-2:])) if y.ndim > 2 or x.ndim == len(batch) + 2 else x
         y = broadcast_to(y, (*batch, *y.shape[-2:])) if y.ndim > 2 else y
+    if trace.dtype_of([x, y]) is DataType.Bool:
+        return not_equal(matmul(astype(x, DataType.Int), astype(y, DataType.Int)), 0)
     dtype, (a, b) = _products(trace, [x, y])
     return trace.array(trace.definition.ops.matmul(a, b), dtype)
 
 
 def dot(x, y):
-    """The product of vectors or matrices; of an array with more axes and a vector or a matrix."""
-    return multiply(x, y) if _has_scalar(x, y) else matmul(x, y)
-
-
-def _has_scalar(*values):
-    """Whether one of the values has no axes."""
-    return any(isinstance(each, NUMBERS) or not each.shape for each in values)
+    """The sum of products over the last axis of x and the last but one of y, its only one where it is a vector."""
+    trace = current_trace("dot")
+    x, y = array_of(trace, x), array_of(trace, y)
+    if x.ndim == 0 or y.ndim == 0:
+        return multiply(x, y)
+    return matmul(x, y) if y.ndim <= 2 else tensordot(x, y, ([-1], [-2]))
 
 
 def vecdot(x, y, axis=-1):
@@ -51,6 +57,59 @@ def vecdot(x, y, axis=-1):
 def outer(x, y):
     """The products of all elements of one with all of the other."""
     return multiply(reshape(x, (-1, 1)), reshape(y, (1, -1)))
+
+
+def inner(x, y):
+    """The sum of products over the last axes of both."""
+    trace = current_trace("inner")
+    x, y = array_of(trace, x), array_of(trace, y)
+    return multiply(x, y) if x.ndim == 0 or y.ndim == 0 else tensordot(x, y, ([-1], [-1]))
+
+
+def vdot(x, y):
+    """The sum of the products of all elements."""
+    return matmul(reshape(x, (-1,)), reshape(y, (-1,)))
+
+
+def kron(x, y):
+    """Each element of x times all of y, in its place."""
+    trace = current_trace("kron")
+    x, y = array_of(trace, x), array_of(trace, y)
+    rank = max(x.ndim, y.ndim)
+    x, y = (expand_dims(each, tuple(range(rank - each.ndim))) for each in (x, y))
+    blocks = multiply(expand_dims(x, tuple(range(1, 2 * rank, 2))), expand_dims(y, tuple(range(0, 2 * rank, 2))))
+    return reshape(blocks, [a * b for a, b in zip(x.shape, y.shape)])
+
+
+def cross(x, y, axis=-1):
+    """The vector products along an axis of three elements."""
+    trace = current_trace("cross")
+    x, y = (moveaxis(array_of(trace, each), axis, -1) for each in (x, y))
+    if x.shape[-1] != 3 or y.shape[-1] != 3:
+        raise ValueError(f"cross: axes of {x.shape[-1]} and of {y.shape[-1]} elements; legal are 3")
+    (a, b, c), (d, e, f) = ([each[..., i] for i in range(3)] for each in (x, y))
+    parts = [subtract(multiply(p, q), multiply(r, s)) for p, q, r, s in ((b, f, c, e), (c, d, a, f), (a, e, b, d))]
+    return stack(parts, axis if axis < 0 else axis_of(axis, max(x.ndim, y.ndim)))
+
+
+def multi_dot(arrays):
+    """The matrix product of several, from left to right."""
+    return functools.reduce(matmul, arrays)
+
+
+def matrix_power(x, n):
+    """A square matrix times itself, n times in all."""
+    x = array_of(current_trace("matrix_power"), x)
+    n = operator.index(n)
+    if n < 0:
+        raise NotImplementedError("matrix_power: inverses are not there; legal are 0 and more")
+    result = None
+    while n:
+        n, is_factor = divmod(n, 2)
+        if is_factor:
+            result = x if result is None else matmul(result, x)
+        x = matmul(x, x) if n else x
+    return broadcast_to(eye(x.shape[-1], dtype=x._dtype), x.shape) if result is None else result
 
 
 def tensordot(x, y, axes=2):
@@ -72,15 +131,18 @@ def tensordot(x, y, axes=2):
     return reshape(matmul(a, b), [x.shape[i] for i in free_x] + [y.shape[i] for i in free_y])
 
 
-def einsum(subscripts, *operands):
+def einsum(subscripts, *operands, optimize=False):
     """Sums of products, by Einstein's convention: einsum("bij,bjk->bik", x, y). Products are taken from left to right,
-    as matrix products."""
+    as matrix products, whatever `optimize` says."""
     trace = current_trace("einsum")
+    if not isinstance(subscripts, str):
+        raise NotImplementedError('einsum: subscripts are a string: einsum("ij,jk->ik", x, y)')
     operands = [array_of(trace, each) for each in operands]
     terms, result = _subscripts(subscripts, operands)
+    operands, terms = zip(*map(_with_letters_once, operands, terms))
     dtype = trace.dtype_of(operands)
     operands = [astype(each, dtype) for each in operands]
-    value, letters = operands[0], terms[0]
+    value, letters = operands[0], list(terms[0])
     for i in range(1, len(operands)):
         later = set(result).union(*terms[i + 1:])
         value, letters = _contracted(value, letters, operands[i], terms[i], later)
@@ -105,8 +167,6 @@ def _subscripts(subscripts, operands):
             raise ValueError(f"einsum: {term!r} for an array with {operand.ndim} axes")
         most = hidden if hidden > most else most
         expanded.append(list(term.replace("...", "".join(spare[24 - hidden:]))))
-        if len(set(expanded[-1])) != len(expanded[-1]):
-            raise NotImplementedError(f"einsum: {term!r} has a letter twice")
     if arrow:
         result = list(right.replace("...", "".join(spare[24 - most:])))
     else:
@@ -117,6 +177,20 @@ def _subscripts(subscripts, operands):
         if not any(each in term for term in expanded):
             raise ValueError(f"einsum: {each!r} of the result is in no term")
     return expanded, result
+
+
+def _with_letters_once(x, letters):
+    """The diagonals that a letter twice in a term means."""
+    from .arrangements import diagonal
+
+    for each in dict.fromkeys(letters):
+        while letters.count(each) > 1:
+            first, second = [i for i, letter in enumerate(letters) if letter == each][:2]
+            if x.shape[first] != x.shape[second]:
+                raise ValueError(f"einsum: {each!r} is an axis of {x.shape[first]} and of {x.shape[second]} elements")
+            x = diagonal(x, 0, first, second)
+            letters = [letter for i, letter in enumerate(letters) if i not in (first, second)] + [each]
+    return x, letters
 
 
 def _contracted(x, of_x, y, of_y, later):

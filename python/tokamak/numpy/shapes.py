@@ -162,21 +162,6 @@ def flip(x, axis=None):
     return moved("flip", x, axes=axes) if axes else x
 
 
-def pad(x, pad_width, mode="constant", constant_values=0):
-    """Elements of one value around: a pair of widths (before, after) for each axis, one pair for all, or a number."""
-    x = array_of(current_trace("pad"), x)
-    if mode != "constant":
-        raise NotImplementedError(f"pad: mode {mode!r} is not there; 'constant' is legal")
-    if isinstance(pad_width, (int, Number)):
-        pad_width = (pad_width, pad_width)
-    pairs = [tuple(each) for each in pad_width] if isinstance(pad_width[0], (tuple, list)) else [tuple(pad_width)]
-    pairs = pairs * x.ndim if len(pairs) == 1 else pairs
-    if len(pairs) != x.ndim or any(len(each) != 2 or each[0] < 0 or each[1] < 0 for each in pairs):
-        raise ValueError(f"pad: {pad_width} are no widths of {x.ndim} axes")
-    widths = [width for pair in reversed(pairs) for width in pair]
-    return moved("pad", x, widths, constant_values)
-
-
 def tile(x, repetitions):
     """The array so many times along each axis, side by side."""
     x = array_of(current_trace("tile"), x)
@@ -191,20 +176,6 @@ def tile(x, repetitions):
     return reshape(broadcast_to(x, wide), [count * size for count, size in zip(repetitions, shape)])
 
 
-def repeat(x, repeats, axis=None):
-    """Each element so many times along an axis."""
-    x = array_of(current_trace("repeat"), x)
-    if not isinstance(repeats, (int, Number)):
-        raise NotImplementedError("repeat: one number of repetitions for all elements is legal")
-    if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    axis = axis_of(axis, x.ndim)
-    shape = list(x.shape)
-    wide = broadcast_to(expand_dims(x, axis + 1), [*shape[:axis + 1], repeats, *shape[axis + 1:]])
-    shape[axis] = shape[axis] * repeats
-    return reshape(wide, shape)
-
-
 def transpose(x, axes=None):
     """With its axes in another order, the reverse one by default."""
     x = array_of(current_trace("transpose"), x)
@@ -214,3 +185,19 @@ def transpose(x, axes=None):
 def ravel(x):
     """The elements in row-major order along one axis."""
     return reshape(x, (-1,))
+
+
+def shape(x):
+    """The sizes of the axes."""
+    return array_of(current_trace("shape"), x).shape
+
+
+def ndim(x):
+    """The number of axes."""
+    return array_of(current_trace("ndim"), x).ndim
+
+
+def size(x, axis=None):
+    """The number of elements, or of those along an axis."""
+    x = array_of(current_trace("size"), x)
+    return x.size if axis is None else x.shape[axis_of(axis, x.ndim)]
