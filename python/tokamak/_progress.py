@@ -1,7 +1,6 @@
 """Progress of long compilations: a bar, or a line in the log."""
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 from typing import Any
@@ -10,8 +9,6 @@ from . import _tokamak
 from ._config import config
 
 PATIENCE = 2.0  # seconds, before anything is shown
-
-logger = logging.getLogger("tokamak")
 
 _of_thread = threading.local()  # bar: what is shown
 
@@ -72,8 +69,11 @@ class _Line:
 
     def show(self, done, seconds):
         if not self._is_told:
+            import logging
+
             self._is_told = True
-            logger.info("compiling kernels: %d of %d are there after %.0f s", done, self._all, seconds)
+            logging.getLogger("tokamak").info(
+                "compiling kernels: %d of %d are there after %.0f s", done, self._all, seconds)
 
     def end(self, done):
         pass

@@ -1,9 +1,7 @@
 """Scripts that repeat a call: the definition, its schedule, inputs like those of the call, and the call."""
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
 import threading
 from typing import Any
 
@@ -130,6 +128,8 @@ def _input_text(number, described, library, device, saved_as):
 
 def folder() -> str:
     """Where scripts are written."""
+    import tempfile
+
     return config.get("repro_folder") or tempfile.gettempdir()
 
 
@@ -139,6 +139,8 @@ def write(name: str, text: str) -> str:
 
 
 def _write(name, ending, content):
+    import hashlib
+
     digest = hashlib.sha256(content).hexdigest()[:12]
     path = os.path.join(folder(), f"tokamak_repro_{name[:60]}_{digest}.{ending}")
     os.makedirs(folder(), exist_ok=True)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import re
 import threading
 import types
@@ -554,6 +553,8 @@ class FusionDefinition:
         return [*inputs[:self._seed_place], self._draw_seed(), 0, *inputs[self._seed_place:]]
 
     def _draw_seed(self):
+        import random
+
         return random.getrandbits(62)
 
     def _flat(self, inputs):

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -141,6 +140,8 @@ class Explanation:
 
     def to_json(self, indent: int | None = 2) -> str:
         """to_dict() as a text."""
+        import json
+
         return json.dumps(self.to_dict(), indent=indent)
 
     def __str__(self) -> str:

@@ -1,7 +1,6 @@
 """Programs over several devices: this rank's part of a definition with meshes, and parts of arrays."""
 from __future__ import annotations
 
-import json
 import os
 import threading
 import weakref
@@ -264,6 +263,8 @@ def shard_tensor(array: Any, tensor: Tensor, rank: int | Communicator) -> Any:
 
 def _packed(array):
     """What the array is, a line, and its elements, row-major."""
+    import json
+
     root = type(array).__module__.partition(".")[0]
     if root == "torch":
         import torch
@@ -278,6 +279,8 @@ def _packed(array):
 
 
 def _unpacked(told):
+    import json
+
     head, data = told.split(b"\n", 1)
     kind, dtype, shape = json.loads(head)
     if kind == "torch":
@@ -292,11 +295,15 @@ def _unpacked(told):
 
 
 def _joined(parts):
+    import json
+
     lengths = json.dumps([len(each) for each in parts]).encode()
     return lengths + b"\n" + b"".join(parts)
 
 
 def _unjoined(told):
+    import json
+
     head, rest = told.split(b"\n", 1)
     parts = []
     for length in json.loads(head):
