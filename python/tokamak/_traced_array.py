@@ -174,7 +174,8 @@ def _method(name):
     return call
 
 
-for _name in """sum prod max min mean var std any all argmax argmin clip round squeeze take repeat dot diagonal trace ptp""".split():
+for _name in """sum prod max min mean var std any all argmax argmin clip round squeeze take repeat dot diagonal trace
+ptp""".split():
     setattr(TracedArray, _name, _method(_name))
 
 
