@@ -23,6 +23,7 @@
 #include "host/local/local_ops.h"
 #include "host/local/local_segment.h"
 #include "host/local/local_tensors.h"
+#include "host/local/rank_places.h"
 #include "host/local/rank_team.h"
 #include "host/local/whole_extents.h"
 #include "host/lower/stream_scalars.h"
@@ -87,6 +88,7 @@ class LocalProgram {
 
   std::unique_ptr<HostIrContainer> make() {
     chunks_ = findWholeExtents(whole_, tensors_, extents_);
+    places_.emplace(whole_, rank_symbol_);
     findReducedParts();
     // (In the order in which they were made, which names those without a name.)
     for (TensorView* tensor : mentioned_) {
@@ -334,6 +336,7 @@ class LocalProgram {
 
   void addCommunication(const Communication& op, std::vector<Expr*>& list) {
     requireCommunicatedParts(op);
+    places_->requireSamePart(op);
     const int64_t rank = tensors_.rank();
     Communication local = op;
     local.axis = -1;
@@ -565,7 +568,8 @@ class LocalProgram {
   const HostIrContainer& whole_;
   const WholeExtents extents_;
   std::map<const Scalar*, Scalar*> chunks_;  // whole extent -> the chunk of the copy that it is computed of
-  const Scalar* rank_symbol_ = nullptr;
+  Scalar* rank_symbol_ = nullptr;
+  std::optional<RankPlaces> places_;
   std::unique_ptr<HostIrContainer> program_;
   LocalTensors tensors_;
   std::set<TensorView*, ById> mentioned_;
