@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "dist/communicator.h"
@@ -19,7 +20,7 @@ class UnconnectedCommunicator final : public Communicator {
 
   /// What a work would do.
   struct Group {
-    std::vector<int64_t> team;
+    std::span<const int64_t> team;  ///< as long as the communicator
     std::vector<CommunicationRequest> requests;
   };
   /// Of a work that a team of this communicator made; null for others. It lives as long as the communicator.

@@ -20,9 +20,8 @@ void addList(std::vector<int64_t>& key, std::span<const int64_t> list) {
   key.insert(key.end(), list.begin(), list.end());
 }
 
-std::vector<int64_t> keyOf(std::span<const RankRequest> requests, std::span<const int64_t> team) {
+std::vector<int64_t> keyOf(std::span<const RankRequest> requests) {
   std::vector<int64_t> key;
-  addList(key, team);
   for (const RankRequest& posted : requests) {
     const CommunicationRequest& request = posted.request;
     key.insert(key.end(),
@@ -69,7 +68,7 @@ RankCommunications::Prepared RankCommunications::prepare(std::span<const RankReq
   TeamCommunicator& team = teamOf(requests[0]);
   std::vector<CommunicationRequest> group;
   for (const RankRequest& request : requests) {
-    const TeamCommunicator& other = teamOf(request);
+    const TeamCommunicator& other = request.team == requests[0].team ? team : teamOf(request);
     TK_REQUIRE(&other == &team, HostProgram,
                "EndCoalescing: what is posted as one is of the teams ({}) and ({}); it has to be of one team",
                joined(team.ranks(), " "), joined(other.ranks(), " "));
@@ -77,9 +76,9 @@ RankCommunications::Prepared RankCommunications::prepare(std::span<const RankReq
   }
   Stream& stream = posted == Posted::InGroup ? team.stream() : team.streamOf(group[0]);
   const std::lock_guard lock(mutex_);
-  std::vector<int64_t> key = keyOf(requests, team.ranks());
+  std::vector<int64_t> key = keyOf(requests);
   key.push_back(static_cast<int64_t>(posted));
-  std::shared_ptr<const Work>& work = works_[std::move(key)];
+  std::shared_ptr<const Work>& work = works_[{&team, std::move(key)}];
   if (work == nullptr) work = team.prepare(group);
   return {.work = work, .stream = &stream};
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -60,8 +61,9 @@ class RankCommunications {
   std::vector<int64_t> all_ranks_;
   mutable std::mutex mutex_;
   std::map<std::vector<int64_t>, std::shared_ptr<TeamCommunicator>> teams_;
-  std::shared_ptr<TeamCommunicator> program_team_;                     // one of them
-  std::map<std::vector<int64_t>, std::shared_ptr<const Work>> works_;  // by team and requests
+  std::shared_ptr<TeamCommunicator> program_team_;  // one of them
+  // By team, whose list of ranks may be long, and requests.
+  std::map<std::pair<const TeamCommunicator*, std::vector<int64_t>>, std::shared_ptr<const Work>> works_;
 };
 
 }  // namespace tokamak
