@@ -10,6 +10,7 @@
 
 #include "base/require.h"
 #include "base/text.h"
+#include "host/ir/text/host_printer.h"
 #include "simulate/program_simulation.h"
 
 namespace tokamak {
@@ -103,7 +104,8 @@ class PipelineChoice {
                           .finish = [this](HostIrContainer& local) { finishHostProgram(local, options_.lowering); }});
     std::vector<PipelineTrial> trials;
     for (size_t i = 0; i < candidates.size(); ++i) {
-      PipelineTrial trial{.chunks = {}, .transport = transport, .seconds = seconds[i]};
+      PipelineTrial trial{
+          .chunks = {}, .transport = transport, .transfers = options_.lowering.stream_transfers, .seconds = seconds[i]};
       for (const Scalar* symbol : open) trial.chunks[symbol->name()] = asInt(candidates[i].at(symbol));
       trials.push_back(std::move(trial));
     }
@@ -158,6 +160,50 @@ std::vector<const Scalar*> openChunkNumbers(const HostIrContainer& program, cons
 ChosenPipeline choosePipeline(const HostIrContainer& program, const ScalarBindings& extents, const Machine& machine,
                               const PipelineOptions& options) {
   return PipelineChoice(program, extents, machine, options).choose();
+}
+
+ChosenTransfers chooseTransfers(const Fusion& fusion, const std::function<ScalarBindings(HostIrContainer&)>& extents,
+                                const Machine& machine, const PipelineOptions& options) {
+  std::vector<ChosenTransfers> candidates;
+  std::vector<PipelineTrial> trials;
+  std::set<std::string> texts;
+  std::exception_ptr refusal;
+  for (const auto transfers :
+       {StreamTransfers::None, StreamTransfers::Direct, StreamTransfers::Permute, StreamTransfers::Ring}) {
+    PipelineOptions own = options;
+    own.lowering.stream_transfers = transfers;
+    ChosenTransfers candidate = {.program = lowerToRanks(fusion, own.lowering), .extents = {}, .pipeline = {}};
+    if (!texts.insert(printHostProgram(*candidate.program)).second) continue;
+    candidate.extents = extents(*candidate.program);
+    try {
+      candidate.pipeline = choosePipeline(*candidate.program, candidate.extents, machine, own);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported) throw;
+      refusal = std::current_exception();
+      continue;
+    }
+    for (const Scalar* symbol : openChunkNumbers(*candidate.program, candidate.extents))
+      candidate.extents[symbol] = candidate.pipeline.best.chunks.at(symbol->name());
+    trials.insert(trials.end(), candidate.pipeline.trials.begin(), candidate.pipeline.trials.end());
+    candidates.push_back(std::move(candidate));
+  }
+  if (candidates.empty()) std::rethrow_exception(refusal);
+  const auto secondsOf = [](const ChosenTransfers& one) { return one.pipeline.best.seconds; };
+  const double least = secondsOf(*std::ranges::min_element(candidates, {}, secondsOf));
+  const auto isGood = [&](const ChosenTransfers& one) { return secondsOf(one) <= kTolerance * least; };
+  ChosenTransfers best = std::move(*std::ranges::find_if(candidates, isGood));
+  best.pipeline.trials = std::move(trials);
+  return best;
+}
+
+std::string_view nameOf(StreamTransfers transfers) {
+  switch (transfers) {
+    case StreamTransfers::None: return "none";
+    case StreamTransfers::Direct: return "direct";
+    case StreamTransfers::Permute: return "permute";
+    case StreamTransfers::Ring: break;
+  }
+  return "ring";
 }
 
 std::string toString(const ChunkNumbers& chunks) {

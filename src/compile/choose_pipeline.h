@@ -1,10 +1,14 @@
-// Choose pipeline: into how many chunks stream loops with communication are cut, and by which transport they send, if
-// nobody says so. The model of the machine decides (simulate/program_simulation.h).
+// Choose pipeline: into how many chunks stream loops with communication are cut, by which transport they send, and how
+// ranks exchange the parts that loops run along, if nobody says so. The model of the machine decides
+// (simulate/program_simulation.h).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/lower_fusion.h"
@@ -30,6 +34,7 @@ using ChunkNumbers = std::map<std::string, int64_t>;
 struct PipelineTrial {
   ChunkNumbers chunks;
   std::string transport;
+  StreamTransfers transfers = StreamTransfers::None;
   double seconds = 0;  ///< predicted
 };
 
@@ -50,6 +55,23 @@ std::vector<const Scalar*> openChunkNumbers(const HostIrContainer& program, cons
 /// Errors: those of simulate(), if no transport can.
 ChosenPipeline choosePipeline(const HostIrContainer& program, const ScalarBindings& extents, const Machine& machine,
                               const PipelineOptions& options);
+
+/// A fusion over devices, lowered with the transfers that were chosen.
+struct ChosenTransfers {
+  std::unique_ptr<HostIrContainer> program;
+  ScalarBindings extents;  ///< of the program, with the numbers of chunks
+  ChosenPipeline pipeline;
+};
+
+/// The fastest, by the model, of all StreamTransfers with what choosePipeline() chooses for each: the first one, in
+/// their order, that is within 1 % of the fastest. Transfers that change nothing of the program are not tried.
+/// `extents`: those of a program that it is given. `options.lowering.stream_transfers` has no effect. The result is the
+/// same on all ranks. Errors: those of lowerToRanks() and choosePipeline(), if no transfers can.
+ChosenTransfers chooseTransfers(const Fusion& fusion, const std::function<ScalarBindings(HostIrContainer&)>& extents,
+                                const Machine& machine, const PipelineOptions& options);
+
+/// "none", "direct", "permute" or "ring".
+std::string_view nameOf(StreamTransfers transfers);
 
 /// "a = 4, b = 2", by name.
 std::string toString(const ChunkNumbers& chunks);

@@ -1,6 +1,8 @@
 #include "tools/check_command.h"
 
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "schedule/shardings_aside.h"
 #include "tools/error_place.h"
 #include "tools/input_values.h"
+#include "tools/lowering_options.h"
 #include "tools/pipeline_choice.h"
 #include "tools/program_file.h"
 
@@ -35,19 +38,33 @@ int checkCommand(const CheckCommandOptions& options) {
              "check: the fusion of {} has no mesh, so that no ranks have parts of it; give its tensors meshes "
              "(docs/devices.md)",
              options.file);
+  const std::optional<StreamTransfers> transfers = transfersFor(file, options.stream_transfers);
   try {
-    const std::unique_ptr<HostIrContainer> program =
-        file.host_program != nullptr ? std::move(file.host_program) : lowerToRanks(*file.fusion, {});
     const RankProofOptions proof_options = {
         .ranks = options.ranks,
         .by = options.each_rank ? RankProofOptions::By::EachRank : RankProofOptions::By::Classes,
         .recording = {.number_of_streams = options.streams, .most_iterations = options.most_iterations}};
-    ScalarBindings extents = bindingsOf(*program, options);
     const Machine machine = machineOr(options.machine);
-    const PipelineOptions pipeline = {
+    PipelineOptions pipeline = {
         .ranks = options.ranks, .number_of_streams = options.streams, .most_iterations = options.most_iterations};
-    if (const auto chosen = chooseOpenChunks(*program, extents, machine, pipeline))
-      fmt::print("{}\n", textOf(*chosen, machine));
+    pipeline.lowering.stream_transfers = transfers.value_or(StreamTransfers::None);
+    std::unique_ptr<HostIrContainer> program;
+    ScalarBindings extents;
+    std::optional<ChosenPipeline> chosen;
+    const auto extentsOf = [&](HostIrContainer& of) { return bindingsOf(of, options); };
+    if (transfers) {
+      program =
+          file.host_program != nullptr ? std::move(file.host_program) : lowerToRanks(*file.fusion, pipeline.lowering);
+      extents = extentsOf(*program);
+      chosen = chooseOpenChunks(*program, extents, machine, pipeline);
+    } else {
+      ChosenTransfers best = chooseTransfers(*file.fusion, extentsOf, machine, pipeline);
+      program = std::move(best.program);
+      extents = std::move(best.extents);
+      chosen = std::move(best.pipeline);
+    }
+    if (chosen) fmt::print("{}\n", textOf(*chosen, machine));
+    if (transfers && !options.stream_transfers.empty()) fmt::print("stream transfers: {}\n", nameOf(*transfers));
     const RankProof proof = proveRanks(*program, extents, proof_options);
     requireProved(proof, options.ranks);
     fmt::print("proved for {} ranks: no races, {} communications belong together, no rank waits in a circle\n",

@@ -74,6 +74,11 @@ void addChoosingMachine(CLI::App& app, std::string& machine) {
       ->type_name("FILE");
 }
 
+constexpr const char* kTransfers = "none|direct|permute|ring|chosen";
+constexpr const char* kTransfersHelp =
+    "how ranks exchange the parts that they have of a streamed axis: before or behind its loop, in it, or as the model "
+    "of the machine chooses";
+
 void addRun(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "compile a program, run it, and on request check it");
   run->add_option("FILE", options.file, "a .fusion text, a host program, or an exported program (.tk)")->required();
@@ -104,8 +109,7 @@ void addRun(CLI::App& app, RunOptions& options) {
   addNumber(*run, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();
   addOption(*run, "--stream-sync", options.stream_sync, "hoisted|in-loop", "where streams wait for one another");
-  addOption(*run, "--stream-transfers", options.stream_transfers, "none|direct|permute|ring",
-            "how ranks exchange the parts that they have of a streamed axis: before or behind its loop, or in it");
+  addOption(*run, "--stream-transfers", options.stream_transfers, kTransfers, kTransfersHelp);
 }
 
 void addCheck(CLI::App& app, CheckCommandOptions& options) {
@@ -114,6 +118,7 @@ void addCheck(CLI::App& app, CheckCommandOptions& options) {
   addNumber(*check, "--ranks", options.ranks, "of how many ranks the job is")->required();
   addSizes(*check, options.sizes);
   addChoosingMachine(*check, options.machine);
+  check->add_option("--stream-transfers", options.stream_transfers, kTransfersHelp)->type_name(kTransfers);
   addNumber(*check, "--streams", options.streams, "number of worker streams")->capture_default_str();
   addNumber(*check, "--most-iterations", options.most_iterations, "of a stream loop, as of run")->capture_default_str();
   check->add_flag("--each-rank", options.each_rank, "look at each rank, not at one of those that do the same");
@@ -222,6 +227,7 @@ void addSimulate(CLI::App& app, SimulateOptions& options) {
   simulate->add_option("--sweep", options.sweep, "predict it for each of these values of an extent, and say the best")
       ->type_name("NAME=N,N,...");
   addOption(*simulate, "--grouping", options.grouping, kGroupings, "how ops are merged, as of run");
+  simulate->add_option("--stream-transfers", options.stream_transfers, kTransfersHelp)->type_name(kTransfers);
   addNumber(*simulate, "--streams", options.streams, "number of worker streams")->capture_default_str();
   addNumber(*simulate, "--most-iterations", options.most_iterations, "of a stream loop; a program with more is refused")
       ->capture_default_str();

@@ -1,15 +1,17 @@
 #include "tools/lowering_options.h"
 
 #include "base/require.h"
+#include "compile/choose_pipeline.h"
 
 namespace tokamak::tools {
 
-StreamTransfers streamTransfersNamed(const std::string& text) {
-  if (text == "none") return StreamTransfers::None;
-  if (text == "direct") return StreamTransfers::Direct;
-  if (text == "permute") return StreamTransfers::Permute;
-  TK_REQUIRE(text == "ring", Usage, "--stream-transfers {}: it must be one of none, direct, permute, ring", text);
-  return StreamTransfers::Ring;
+std::optional<StreamTransfers> streamTransfersNamed(const std::string& text) {
+  for (const auto transfers :
+       {StreamTransfers::None, StreamTransfers::Direct, StreamTransfers::Permute, StreamTransfers::Ring})
+    if (text == nameOf(transfers)) return transfers;
+  TK_REQUIRE(text == "chosen", Usage, "--stream-transfers {}: it must be one of none, direct, permute, ring, chosen",
+             text);
+  return std::nullopt;
 }
 
 Grouping groupingNamed(const std::string& text) {

@@ -1,6 +1,7 @@
 // The values of --grouping and --output-layouts.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "compile/lower_fusion.h"
@@ -10,8 +11,8 @@ namespace tokamak::tools {
 
 /// single, segments or fused. Errors: Usage.
 Grouping groupingNamed(const std::string& text);
-/// none, direct, permute or ring. Errors: Usage for another word.
-StreamTransfers streamTransfersNamed(const std::string& text);
+/// none, direct, permute or ring; nothing for `chosen`, by the model of a machine. Errors: Usage for another word.
+std::optional<StreamTransfers> streamTransfersNamed(const std::string& text);
 
 /// inferred or row-major. Errors: Usage.
 OutputLayouts outputLayoutsNamed(const std::string& text);

@@ -87,7 +87,7 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file, 
   made.lowering.grouping = groupingNamed(options.grouping);
   const KernelTarget target = options.comm == "nccl" ? process->device()->kernelTarget() : cpuTarget(1);
   if (options.comm == "nccl") made.lowering.target = target;
-  made.lowering.stream_transfers = streamTransfersNamed(options.stream_transfers);
+  made.lowering.stream_transfers = streamTransfersNamed(options.stream_transfers).value_or(StreamTransfers::None);
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
   made.communication = {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations};
   made.run.number_of_streams = options.streams;
@@ -98,27 +98,43 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file, 
   return made;
 }
 
-// Gives numbers of chunks that nobody gave; what was chosen, as a text, or "".
-std::string choosePipelineFor(const HostIrContainer& program, const RunOptions& options, const RanksOptions& ranks,
-                              const ProgramFile& file, InputValues& inputs) {
-  ScalarBindings extents;
-  for (Scalar* symbol : program.allSymbols())
-    for (const auto& [known, value] : inputs.bindings)
-      if (known->name() == symbol->name()) extents[symbol] = value;
+// The program over ranks, with the transfers that are chosen where `options` says so, and gives numbers of chunks that
+// nobody gave. `text`: what was chosen, as a text, or "".
+std::unique_ptr<HostIrContainer> loweredFor(ProgramFile& file, const RunOptions& options, const RanksOptions& ranks,
+                                            InputValues& inputs, std::string& text) {
+  const auto extentsOf = [&](const HostIrContainer& program) {
+    ScalarBindings extents;
+    for (Scalar* symbol : program.allSymbols())
+      for (const auto& [known, value] : inputs.bindings)
+        if (known->name() == symbol->name()) extents[symbol] = value;
+    return extents;
+  };
   const Machine machine = machineOr(options.machine);
   const std::string own = ranks.process != nullptr ? "mpi" : "local";
-  const auto chosen = chooseOpenChunks(program, extents, machine,
-                                       {.ranks = ranks.process != nullptr ? ranks.process->size() : ranks.ranks,
-                                        .transport = machine.transports.contains(own) ? own : "",
-                                        .lowering = ranks.lowering,
-                                        .number_of_streams = ranks.run.number_of_streams,
-                                        .segments = ranks.run.segments.value_or(SegmentMode::Kernels),
-                                        .most_iterations = ranks.run.most_iterations});
-  if (!chosen) return "";
+  const PipelineOptions pipeline = {.ranks = ranks.process != nullptr ? ranks.process->size() : ranks.ranks,
+                                    .transport = machine.transports.contains(own) ? own : "",
+                                    .lowering = ranks.lowering,
+                                    .number_of_streams = ranks.run.number_of_streams,
+                                    .segments = ranks.run.segments.value_or(SegmentMode::Kernels),
+                                    .most_iterations = ranks.run.most_iterations};
+  std::unique_ptr<HostIrContainer> program;  // null: the file's
+  std::optional<ChosenPipeline> chosen;
+  if (!streamTransfersNamed(options.stream_transfers)) {
+    ChosenTransfers best = chooseTransfers(*file.fusion, extentsOf, machine, pipeline);
+    program = std::move(best.program);
+    chosen = std::move(best.pipeline);
+  } else {
+    if (file.host_program == nullptr) program = lowerToRanks(*file.fusion, ranks.lowering);
+    const HostIrContainer& of = program != nullptr ? *program : *file.host_program;
+    ScalarBindings extents = extentsOf(of);
+    chosen = chooseOpenChunks(of, extents, machine, pipeline);
+  }
+  if (!chosen) return program;
   for (Scalar* symbol : file.program().allSymbols())
     if (const auto number = chosen->best.chunks.find(symbol->name()); number != chosen->best.chunks.end())
       inputs.bindings[symbol] = number->second;
-  return textOf(*chosen, machine);
+  text = textOf(*chosen, machine);
+  return program;
 }
 
 bool isFirst(const Communicator* process) { return process == nullptr || process->rank() == 0; }
@@ -151,9 +167,7 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
     places->require(names, {{.what = "the program", .path = options.file}});
     const RanksOptions ranks = ranksOptionsOf(options, file, process);
     const auto compile_start = SteadyClock::now();
-    std::unique_ptr<HostIrContainer> lowered =
-        file.host_program != nullptr ? nullptr : lowerToRanks(*file.fusion, ranks.lowering);
-    chosen = choosePipelineFor(lowered != nullptr ? *lowered : *file.host_program, options, ranks, file, inputs);
+    std::unique_ptr<HostIrContainer> lowered = loweredFor(file, options, ranks, inputs, chosen);
     if (options.check && isFirst(process)) expected = expectedOf(file, inputs);
     if (lowered == nullptr) lowered = std::move(file.host_program);
     program = std::make_unique<ProgramOnRanks>(std::move(lowered), ranks);

@@ -85,12 +85,16 @@ class Simulator {
   explicit Simulator(const SimulateOptions& options)
       : options_(options), machine_(readMachine(options.machine)), file_(readProgram(options.file, options.ranks)) {
     lowering_.grouping = groupingNamed(options.grouping);
+    const std::optional<StreamTransfers> transfers = transfersFor(file_, options.stream_transfers);
+    is_choosing_transfers_ = !transfers;
+    lowering_.stream_transfers = transfers.value_or(StreamTransfers::None);
     simulation_ = {.ranks = options.ranks,
                    .transport = givenTransport(options, machine_),
                    .number_of_streams = options.streams,
                    .segments = segmentModeOf(options.grouping),
                    .most_iterations = options.most_iterations,
                    .simulated = options.all_ranks ? SimulatedRanks::All : SimulatedRanks::Classes};
+    given_transport_ = simulation_.transport;
     is_over_ranks_ = file_.host_program != nullptr || hasShardings(*file_.fusion);
     if (is_over_ranks_) simulation_.finish = [this](HostIrContainer& local) { finishHostProgram(local, lowering_); };
   }
@@ -111,6 +115,7 @@ class Simulator {
 
  private:
   ProgramSimulation simulated(const std::vector<std::string>& sizes) {
+    if (is_choosing_transfers_) return simulatedByChoice(sizes);
     if (program_ == nullptr)
       program_ = file_.host_program != nullptr ? std::move(file_.host_program)
                  : is_over_ranks_              ? lowerToRanks(*file_.fusion, lowering_)
@@ -122,17 +127,36 @@ class Simulator {
     });
   }
 
+  // Also with the transfers that are chosen.
+  ProgramSimulation simulatedByChoice(const std::vector<std::string>& sizes) {
+    ScalarBindings known;
+    const auto extentsOf = [&](HostIrContainer& program) { return known = givenExtents(program, sizes); };
+    return withOwnSizeErrors(file_, known, [&] {
+      PipelineOptions pipeline = pipelineOptions();
+      pipeline.transport = given_transport_;
+      ChosenTransfers best = chooseTransfers(*file_.fusion, extentsOf, machine_, pipeline);
+      program_ = std::move(best.program);
+      chosen_ = std::move(best.pipeline);
+      simulation_.transport = chosen_->best.transport;
+      lowering_.stream_transfers = chosen_->best.transfers;
+      return simulate(*program_, best.extents, machine_, simulation_);
+    });
+  }
+
+  PipelineOptions pipelineOptions() const {
+    return {.ranks = simulation_.ranks,
+            .transport = simulation_.transport,
+            .lowering = lowering_,
+            .number_of_streams = simulation_.number_of_streams,
+            .segments = simulation_.segments,
+            .most_iterations = simulation_.most_iterations};
+  }
+
   // The transport and the numbers of chunks that are not given.
   void choose(ScalarBindings& extents) {
     const std::vector<const Scalar*> open = openChunkNumbers(*program_, extents);
     if (open.empty() && !simulation_.transport.empty()) return;
-    chosen_ = choosePipeline(*program_, extents, machine_,
-                             {.ranks = simulation_.ranks,
-                              .transport = simulation_.transport,
-                              .lowering = lowering_,
-                              .number_of_streams = simulation_.number_of_streams,
-                              .segments = simulation_.segments,
-                              .most_iterations = simulation_.most_iterations});
+    chosen_ = choosePipeline(*program_, extents, machine_, pipelineOptions());
     simulation_.transport = chosen_->best.transport;
     for (const Scalar* symbol : open) extents[symbol] = chosen_->best.chunks.at(symbol->name());
   }
@@ -179,6 +203,7 @@ class Simulator {
                  {"communication_us", simulation.communication_seconds * 1e6},
                  {"overlap", simulation.overlap()},
                  {"classes", Json::array()}};
+    if (!options_.stream_transfers.empty()) json["transfers"] = nameOf(lowering_.stream_transfers);
     if (chosen_) json["chosen"] = textOf(*chosen_, machine_);
     for (const SimulatedClass& ranks : simulation.classes) {
       Json busy = Json::object();
@@ -188,12 +213,18 @@ class Simulator {
     return json;
   }
 
+  // "copy", or "copy, ring transfers".
+  std::string way() const {
+    if (lowering_.stream_transfers == StreamTransfers::None) return simulation_.transport;
+    return fmt::format("{}, {} transfers", simulation_.transport, nameOf(lowering_.stream_transfers));
+  }
+
   const std::string& programName() const { return program_->name(); }
 
   void print(const ProgramSimulation& simulation) const {
     if (chosen_) fmt::print("{}\n", textOf(*chosen_, machine_));
-    fmt::print("{} on {} rank(s) of {}, by {}: {:.1f} us\n", programName(), options_.ranks, machine_.name,
-               simulation_.transport, simulation.seconds * 1e6);
+    fmt::print("{} on {} rank(s) of {}, by {}: {:.1f} us\n", programName(), options_.ranks, machine_.name, way(),
+               simulation.seconds * 1e6);
     fmt::print("  compute alone {:.1f} us, communication alone {:.1f} us, overlap {:.3f}\n",
                simulation.compute_seconds * 1e6, simulation.communication_seconds * 1e6, simulation.overlap());
     for (const SimulatedClass& ranks : simulation.classes) {
@@ -219,8 +250,8 @@ class Simulator {
     record.startRun();
     traceSimulation(simulation, record);
     record.endRun();
-    const std::string name = fmt::format("{} on {} rank(s) of {}, by {}, predicted", programName(), options_.ranks,
-                                         machine_.name, simulation_.transport);
+    const std::string name =
+        fmt::format("{} on {} rank(s) of {}, by {}, predicted", programName(), options_.ranks, machine_.name, way());
     writeText("--svg", options_.svg, timelinePicture(record, name));
     if (!options_.json) fmt::print("picture: {}\n", options_.svg);
   }
@@ -229,6 +260,8 @@ class Simulator {
   Machine machine_;
   ProgramFile file_;
   bool is_over_ranks_ = false;  // what it is lowered to: a rank runs its part of it
+  bool is_choosing_transfers_ = false;
+  std::string given_transport_;  // empty: any that the machine has
   HostLoweringOptions lowering_;
   SimulationOptions simulation_;
   std::unique_ptr<HostIrContainer> program_;

@@ -17,6 +17,7 @@ struct SimulateOptions {
   std::vector<std::string> sizes;  ///< "n=4"
   std::string sweep;               ///< "s=1,2,4"
   std::string grouping = "fused";
+  std::string stream_transfers;  ///< as of run; empty: none
   int64_t streams = 4;
   int64_t most_iterations = kMostIterations;
   std::string trace;
