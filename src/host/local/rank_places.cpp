@@ -9,13 +9,13 @@
 #include "analysis/substitute.h"
 #include "base/require.h"
 #include "base/text.h"
+#include "compute/element.h"
 #include "host/local/rank_team.h"
 #include "ir/clone.h"
 #include "ir/ops/host/hir_alias_select.h"
 #include "ir/ops/host/hir_alias_slice.h"
 #include "ir/ops/host/post_on_stream.h"
 #include "symbolic/scalar.h"
-#include "symbolic/symbols.h"
 
 namespace tokamak {
 

@@ -262,10 +262,16 @@ class StreamLowering {
            areTogether(a.logical, b.logical) && (a.inner == nullptr || areTogether(a.inner, b.inner));
   }
 
+  static bool hasAsManyIterations(const StreamAxis& a, const StreamAxis& b) {
+    return a.chunk == nullptr || simplify(a.loop_axis->extent()) == simplify(b.loop_axis->extent());
+  }
+
   // Whether the statement may join the open loop: its axis maps to the loop's, and it reads results of the body in
   // their own iteration only.
   bool joins(const Expr& expr, const StreamAxis& axis) {
     if (!isSameLoop(loop_->axis, axis)) return false;
+    // (Ops have no indices behind their last iteration. A resharding would have a root there that is no rank.)
+    if (isResharding(expr) && !hasAsManyIterations(loop_->axis, axis)) return false;
     if (*loop_->mesh != asTensor(expr.output(0))->mesh()) return false;
     if (!fitsTransfers({.expr = &expr, .axis = axis, .transfer = gathered(expr, axis)})) return false;
     for (size_t i = 0; i < expr.inputs().size(); ++i) {
