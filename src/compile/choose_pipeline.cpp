@@ -10,7 +10,10 @@
 
 #include "base/require.h"
 #include "base/text.h"
+#include "compute/element.h"
 #include "host/ir/text/host_printer.h"
+#include "ir/ops/host/for_loop.h"
+#include "ir/ops/host/hir_alias_slice.h"
 #include "simulate/program_simulation.h"
 
 namespace tokamak {
@@ -36,6 +39,34 @@ std::set<const Scalar*> symbolsOfInputs(const HostIrContainer& program) {
       symbols.insert(asScalar(input));
   }
   return symbols;
+}
+
+// An extent that iterations cut into parts.
+struct CutExtent {
+  const Scalar* number = nullptr;  // of iterations
+  const Scalar* extent = nullptr;  // null where it is not cut
+};
+
+// By marks, and by loops whose tensor has none left: a loop along a reduced axis adds up terms of slices.
+std::vector<CutExtent> cutExtents(const HostIrContainer& program) {
+  std::vector<CutExtent> cuts;
+  for (const TensorView* tensor : program.allTensors()) {
+    for (const IterDomain* axis : tensor->loop()) {
+      if (!axis->isStream()) continue;
+      const DomainExpr* const cut = axis->definition();
+      cuts.push_back({axis->extent(), cut == nullptr ? nullptr : cut->in[0]->visibleExtent()});
+    }
+  }
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    const auto* loop = expr.as<ForLoop>();
+    if (loop == nullptr || loop->axis != nullptr) return;
+    forEachStatement(loop->body, [&](const Expr& statement) {
+      const auto* slice = statement.as<HirAliasSlice>();
+      if (slice == nullptr || !loop->stop->isSymbol() || !mentions(*slice->start, *loop->stop)) return;
+      cuts.push_back({loop->stop, slice->in->logical()[static_cast<size_t>(slice->axis)]->visibleExtent()});
+    });
+  });
+  return cuts;
 }
 
 class PipelineChoice {
@@ -116,13 +147,9 @@ class PipelineChoice {
   // No more than the axis has indices; 1 where it has none.
   std::vector<int64_t> numbersFor(const Scalar& symbol) const {
     int64_t most = options_.most_iterations;
-    for (const TensorView* tensor : program_.allTensors()) {
-      for (const IterDomain* axis : tensor->loop()) {
-        const bool is_cut = axis->isStream() && axis->extent() == &symbol && axis->definition() != nullptr;
-        if (!is_cut) continue;
-        if (const auto extent = evaluate(*axis->definition()->in[0]->visibleExtent(), extents_))
-          most = std::min(most, asInt(*extent));
-      }
+    for (const CutExtent& cut : cutExtents(program_)) {
+      if (cut.number != &symbol || cut.extent == nullptr) continue;
+      if (const auto extent = evaluate(*cut.extent, extents_)) most = std::min(most, asInt(*extent));
     }
     std::vector<int64_t> numbers;
     for (const int64_t number : kNumbers)
@@ -144,13 +171,11 @@ class PipelineChoice {
 std::vector<const Scalar*> openChunkNumbers(const HostIrContainer& program, const ScalarBindings& extents) {
   const std::set<const Scalar*> of_inputs = symbolsOfInputs(program);
   std::map<std::string, const Scalar*> open;
-  for (const TensorView* tensor : program.allTensors()) {
-    for (const IterDomain* axis : tensor->loop()) {
-      const Scalar* extent = axis->extent();
-      const bool is_open = axis->isStream() && extent->isSymbol() && !extent->name().empty() &&
-                           !extents.contains(extent) && !of_inputs.contains(extent);
-      if (is_open) open.emplace(extent->name(), extent);
-    }
+  for (const CutExtent& cut : cutExtents(program)) {
+    const Scalar* const extent = cut.number;
+    const bool is_open =
+        extent->isSymbol() && !extent->name().empty() && !extents.contains(extent) && !of_inputs.contains(extent);
+    if (is_open) open.emplace(extent->name(), extent);
   }
   std::vector<const Scalar*> symbols;
   for (const auto& [name, symbol] : open) symbols.push_back(symbol);
