@@ -221,7 +221,7 @@ TEST(MpiCommunicators, DevicesWithMemoryOfTheirOwnAndOtherVersionsAreRefused) {
   const FakeMpi pair(2);
   const auto worlds = pair.worlds();
   std::thread other([&] {  // a rank of another version
-    MpiJob job(worlds[1], 2, MpiOptions{.timeout = std::chrono::seconds(5)});
+    MpiJob job(worlds[1], openCpuDevice({.threads = 1}), 2, MpiOptions{.timeout = std::chrono::seconds(5)});
     const std::string facts = "0.0.9\nsystem\n1";
     job.exchange("communicator", firstRanks(2), std::as_bytes(std::span(facts)));
   });

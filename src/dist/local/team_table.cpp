@@ -20,9 +20,7 @@ bool isNew(const Meeting& meeting) { return meeting.number < 0; }
 }  // namespace
 
 TeamTable::TeamTable(std::vector<int64_t> ranks, int64_t epoch, std::chrono::milliseconds timeout)
-    : ranks_(std::move(ranks)),
-      epoch_(epoch),
-      timeout_(timeout),
+    : TeamState(std::move(ranks), epoch, timeout),
       has_left_(ranks_.size()),
       last_seen_(ranks_.size()),
       collectives_(ranks_) {}
@@ -77,7 +75,7 @@ void TeamTable::arrive(Visit& visit, const Arrival& arrival) {
   meeting.arrivals[visit.member] = arrival;
   meeting.stages[visit.member] = MeetingStage::Arrived;
   if (meeting.present++ == 0) meeting.kind = arrival.request->kind;
-  last_seen_[static_cast<size_t>(positionOf(ranks_, channel.members[visit.member]))] = {arrival.request->kind, number};
+  last_seen_[positionIn(channel.members[visit.member])] = {arrival.request->kind, number};
   compareWithOthers(channel, meeting, visit.member);
   breakIfMissed(channel, meeting);
   if (areAllPresent(meeting)) channel.changed.notify_all();
@@ -191,7 +189,7 @@ void TeamTable::raiseBreakage() const { raiseOf(*breakage_); }
 void TeamTable::noteLeft(int64_t rank) {
   const HideFromSanitizer hide;
   const std::lock_guard lock(mutex_);
-  has_left_[static_cast<size_t>(positionOf(ranks_, rank))] = 1;
+  has_left_[positionIn(rank)] = 1;
   for (const auto& meeting : collectives_.meetings) breakIfMissed(collectives_, *meeting);
   for (const auto& [pair, channel] : sends_)
     for (const auto& meeting : channel->meetings) breakIfMissed(*channel, *meeting);
@@ -201,8 +199,7 @@ void TeamTable::breakIfMissed(const Channel& channel, const Meeting& meeting) {
   if (isNew(meeting) || breakage_) return;
   for (size_t member = 0; member < meeting.stages.size(); ++member) {
     const int64_t rank = channel.members[member];
-    if (meeting.stages[member] != MeetingStage::Absent || has_left_[static_cast<size_t>(positionOf(ranks_, rank))] == 0)
-      continue;
+    if (meeting.stages[member] != MeetingStage::Absent || has_left_[positionIn(rank)] == 0) continue;
     breakLocked(
         {CommunicationFault::Left, rank,
          fmt::format("rank {} left the job before {}", rank, operationName(channel, meeting.kind, meeting.number))});
@@ -212,10 +209,9 @@ void TeamTable::breakIfMissed(const Channel& channel, const Meeting& meeting) {
 void TeamTable::breakBecauseOfTime(const Channel& channel, const Meeting& meeting, size_t missing, MeetingStage stage) {
   const int64_t rank = channel.members[missing];
   const std::string operation = operationName(channel, meeting.kind, meeting.number);
-  std::string text =
-      stage == MeetingStage::Arrived
-          ? lateText(rank, operation, timeout_.count(), last_seen_[static_cast<size_t>(positionOf(ranks_, rank))])
-          : lateEndText(rank, operation, timeout_.count());
+  std::string text = stage == MeetingStage::Arrived
+                         ? lateText(rank, operation, timeout_.count(), last_seen_[positionIn(rank)])
+                         : lateEndText(rank, operation, timeout_.count());
   breakLocked({CommunicationFault::TimedOut, rank, std::move(text)});
 }
 

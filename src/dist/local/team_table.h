@@ -18,6 +18,7 @@
 #include "dist/communication_error.h"
 #include "dist/communication_request.h"
 #include "dist/operation_texts.h"
+#include "dist/team_state.h"
 #include "runtime/cpu/stream_edges.h"
 
 namespace tokamak {
@@ -79,17 +80,13 @@ struct Visit {
   Meeting* meeting = nullptr;  ///< null: it has not arrived
 };
 
-/// The table of one team in one epoch: a new epoch has a new table, so that operations of two epochs never meet.
 /// ThreadSanitizer is told of the edges alone that every transport gives: who reads a member's memory comes after that
 /// member arrived, and before it is out.
 /// Thread safety: all ranks use it side by side.
-class TeamTable {
+class TeamTable final : public TeamState {
  public:
   /// `timeout`: of each wait for others.
   TeamTable(std::vector<int64_t> ranks, int64_t epoch, std::chrono::milliseconds timeout);
-
-  std::span<const int64_t> ranks() const { return ranks_; }
-  int64_t epoch() const { return epoch_; }
 
   /// With room for `operations` of a member at a time. Lives as long as the table.
   Channel& collectives(int64_t operations);
@@ -114,11 +111,9 @@ class TeamTable {
   /// Stays until nobody reads any more, where the team is broken, and goes. Never fails.
   void depart(Visit& visit) noexcept;
 
-  /// The first breakage stays.
-  void breakUp(Breakage breakage) noexcept;
-  bool isBroken() const;
-  /// Errors: the CommunicationError of a broken team.
-  void requireWhole() const;
+  void breakUp(Breakage breakage) noexcept override;
+  bool isBroken() const override;
+  void requireWhole() const override;
   /// A rank has come to its last operation: whoever waits for another one of it, now or later, breaks the team.
   void noteLeft(int64_t rank);
 
@@ -138,9 +133,6 @@ class TeamTable {
   void breakBecauseOfTime(const Channel& channel, const Meeting& meeting, size_t missing, MeetingStage stage);
   [[noreturn]] void raiseBreakage() const;
 
-  const std::vector<int64_t> ranks_;
-  const int64_t epoch_;
-  const std::chrono::milliseconds timeout_;
   mutable std::mutex mutex_;
   std::optional<Breakage> breakage_;
   std::vector<uint8_t> has_left_;         // per rank of the team

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dist/mpi/mpi_communicator.h"
+#include "dist/mpi/mpi_work.h"
 
 namespace tokamak {
 
@@ -15,8 +16,10 @@ constexpr size_t kBytesPerMessage = size_t{1} << 26U;
 
 }  // namespace
 
-MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, const MpiOptions& options)
+MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, std::shared_ptr<Device> device, int64_t ranks,
+               const MpiOptions& options)
     : world_(std::move(world)),
+      device_(std::move(device)),
       log_(std::make_shared<OperationLog>(world_->rank(), ranks, options.operations)),
       timeout_(options.timeout),
       gone_(static_cast<size_t>(ranks)),
@@ -101,7 +104,7 @@ std::vector<std::vector<std::byte>> MpiJob::exchange(std::string_view tag, std::
   return theirs;
 }
 
-std::vector<int64_t> MpiJob::alive(std::span<const int64_t> ranks) {
+std::vector<int64_t> MpiJob::alive(std::span<const int64_t> ranks) const {
   const std::lock_guard lock(world_->mutex());
   std::vector<int64_t> alive;
   for (const int64_t rank : ranks)
@@ -109,33 +112,27 @@ std::vector<int64_t> MpiJob::alive(std::span<const int64_t> ranks) {
   return alive;
 }
 
-std::shared_ptr<MpiTeamTable> MpiJob::table(std::span<const int64_t> ranks, int64_t epoch) {
+std::shared_ptr<TeamState> MpiJob::stateOf(std::span<const int64_t> ranks, int64_t epoch) {
   const std::lock_guard lock(world_->mutex());
   for (const int64_t rank : ranks)
     if (is_silent_[static_cast<size_t>(rank)] != 0) raiseOf(*gone_[static_cast<size_t>(rank)]);
-  const std::vector<int64_t> key(ranks.begin(), ranks.end());
-  letGoOfOld(key, epoch);
-  return tableAt(key, epoch);
+  const EpochTables<MpiTeamTable>::Key key = {{ranks.begin(), ranks.end()}, epoch};
+  tables_.reach(key);
+  return tableAt(key);
 }
 
-// What works or teams still hold is let go of at the next breakage.
-void MpiJob::letGoOfOld(const std::vector<int64_t>& ranks, int64_t epoch) {
-  reached_[ranks] = epoch;
-  std::erase_if(tables_, [&](const auto& entry) {
-    return entry.first.first == ranks && entry.first.second < epoch && entry.second.use_count() == 1;
+std::shared_ptr<MpiTeamTable> MpiJob::tableAt(const EpochTables<MpiTeamTable>::Key& key) {
+  return tables_.at(key, [&] {
+    auto table = std::make_shared<MpiTeamTable>(*world_, key_, key.first, key.second, timeout_);
+    for (const int64_t rank : key.first)
+      if (is_silent_[static_cast<size_t>(rank)] != 0) table->noteLeft(rank);
+    return table;
   });
 }
 
-std::shared_ptr<MpiTeamTable> MpiJob::tableAt(const std::vector<int64_t>& ranks, int64_t epoch) {
-  const auto found = tables_.find({ranks, epoch});
-  if (found != tables_.end()) return found->second;
-  const auto reached = reached_.find(ranks);
-  if (reached != reached_.end() && epoch < reached->second) return nullptr;
-  std::shared_ptr<MpiTeamTable>& table = tables_[{ranks, epoch}];
-  table = std::make_shared<MpiTeamTable>(*world_, key_, ranks, epoch, timeout_);
-  for (const int64_t rank : ranks)
-    if (is_silent_[static_cast<size_t>(rank)] != 0) table->noteLeft(rank);
-  return table;
+std::shared_ptr<const Work> MpiJob::workOf(const std::shared_ptr<TeamState>& team,
+                                           std::span<const CommunicationRequest> group) {
+  return std::make_shared<MpiWork>(shared_from_this(), std::static_pointer_cast<MpiTeamTable>(team), group);
 }
 
 const Breakage* MpiJob::whyGone(std::span<const int64_t> ranks) const {
@@ -160,7 +157,7 @@ void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
     case MpiMessageKind::Broken: {
       const std::vector<int64_t> ranks = message.numbers();
       const int64_t epoch = message.number();
-      if (const auto table = tableAt(ranks, epoch)) table->noteOut(rank, message.breakage());
+      if (const auto table = tableAt({ranks, epoch})) table->noteOut(rank, message.breakage());
       return;
     }
     case MpiMessageKind::Exchange:
@@ -172,7 +169,7 @@ void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
 
 void MpiJob::receiveArrivals(int64_t rank, MpiMessageReader& message) {
   const std::vector<int64_t> ranks = message.numbers();
-  const std::shared_ptr<MpiTeamTable> known = tableAt(ranks, message.number());
+  const std::shared_ptr<MpiTeamTable> known = tableAt({ranks, message.number()});
   if (known == nullptr) return;
   MpiTeamTable& table = *known;
   const int64_t count = message.number();
@@ -217,8 +214,7 @@ void MpiJob::noteLeaving(int64_t rank) {
 
 void MpiJob::noteLeft(int64_t rank) {
   is_silent_[static_cast<size_t>(rank)] = 1;
-  for (const auto& [key, table] : tables_)
-    if (positionOf(key.first, rank) >= 0) table->noteLeft(rank);
+  for (const auto& table : tables_.of(rank)) table->noteLeft(rank);
 }
 
 // One that has left is not needed any more.
@@ -226,8 +222,8 @@ void MpiJob::noteDeath(int64_t rank) {
   if (rank >= size() || is_silent_[static_cast<size_t>(rank)] != 0) return;
   is_silent_[static_cast<size_t>(rank)] = 1;
   std::string text;
-  for (const auto& [key, table] : tables_) {
-    if (positionOf(key.first, rank) < 0 || table->isBroken()) continue;
+  for (const auto& table : tables_.of(rank)) {
+    if (table->isBroken()) continue;
     table->noteDeath(rank);
     if (text.empty()) text = table->breakage().text;
   }

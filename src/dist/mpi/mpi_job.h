@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "dist/communication_error.h"
+#include "dist/epoch_tables.h"
+#include "dist/job_end.h"
 #include "dist/mpi/mpi_team_table.h"
 #include "dist/mpi/mpi_world.h"
 #include "dist/operation_log.h"
@@ -24,26 +26,28 @@ struct MpiOptions;
 
 /// Its ranks are the first ones of the world, by the same numbers.
 /// Thread safety: any threads may use it side by side; none of them holds the world's mutex.
-class MpiJob final : public MpiWorld::Listener {
+class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enable_shared_from_this<MpiJob> {
  public:
-  MpiJob(std::shared_ptr<MpiWorld> world, int64_t ranks, const MpiOptions& options);
+  MpiJob(std::shared_ptr<MpiWorld> world, std::shared_ptr<Device> device, int64_t ranks, const MpiOptions& options);
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;
-  ~MpiJob();
+  ~MpiJob() override;
 
   MpiWorld& world() const { return *world_; }
   const MpiJobKey& key() const { return key_; }
-  const std::shared_ptr<OperationLog>& log() const { return log_; }
-  int64_t rank() const { return world_->rank(); }
-  int64_t size() const { return static_cast<int64_t>(gone_.size()); }
+  const std::shared_ptr<Device>& device() const override { return device_; }
+  const std::shared_ptr<OperationLog>& log() const override { return log_; }
+  int64_t rank() const override { return world_->rank(); }
+  int64_t size() const override { return static_cast<int64_t>(gone_.size()); }
 
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
-                                               std::span<const std::byte> bytes);
-  std::vector<int64_t> alive(std::span<const int64_t> ranks);
-  /// The table of an epoch. Errors: CommunicationError when one of the ranks will not come any more.
-  std::shared_ptr<MpiTeamTable> table(std::span<const int64_t> ranks, int64_t epoch);
-  /// The others are told that this rank exchanges no more, and then that its works are over.
-  void tellAll(MpiMessageKind kind);
+                                               std::span<const std::byte> bytes) override;
+  std::vector<int64_t> alive(std::span<const int64_t> ranks) const override;
+  std::shared_ptr<TeamState> stateOf(std::span<const int64_t> ranks, int64_t epoch) override;
+  std::shared_ptr<const Work> workOf(const std::shared_ptr<TeamState>& team,
+                                     std::span<const CommunicationRequest> group) override;
+  void beginLeaving() override { tellAll(MpiMessageKind::Leaving); }
+  void endLeaving() override { tellAll(MpiMessageKind::Left); }
 
   void receive(int64_t rank, MpiMessageReader& message) override;
   void noteDeath(int64_t rank) override;
@@ -63,9 +67,8 @@ class MpiJob final : public MpiWorld::Listener {
   static Exchange& exchangeAt(Exchanges& of, int64_t number, size_t ranks);
   void give(const ExchangesKey& key, int64_t number, std::span<const std::byte> bytes);
   void endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage);
-  /// Null: of an epoch that this rank has left behind, and no work of it.
-  std::shared_ptr<MpiTeamTable> tableAt(const std::vector<int64_t>& ranks, int64_t epoch);
-  void letGoOfOld(const std::vector<int64_t>& ranks, int64_t epoch);
+  std::shared_ptr<MpiTeamTable> tableAt(const EpochTables<MpiTeamTable>::Key& key);
+  void tellAll(MpiMessageKind kind);
   const Breakage* whyGone(std::span<const int64_t> ranks) const;
   void receiveArrivals(int64_t rank, MpiMessageReader& message);
   void receiveExchange(int64_t rank, MpiMessageReader& message);
@@ -73,13 +76,13 @@ class MpiJob final : public MpiWorld::Listener {
   void noteLeft(int64_t rank);
 
   const std::shared_ptr<MpiWorld> world_;
+  const std::shared_ptr<Device> device_;
   const std::shared_ptr<OperationLog> log_;
   const std::chrono::milliseconds timeout_;
   std::vector<std::optional<Breakage>> gone_;  // per rank: why it is
   std::vector<uint8_t> is_silent_;             // per rank: its works are over
   std::map<ExchangesKey, Exchanges> exchanges_;
-  std::map<std::pair<std::vector<int64_t>, int64_t>, std::shared_ptr<MpiTeamTable>> tables_;
-  std::map<std::vector<int64_t>, int64_t> reached_;  // the epoch that this rank is in
+  EpochTables<MpiTeamTable> tables_;
   MpiJobKey key_;
 };
 

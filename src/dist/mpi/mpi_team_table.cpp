@@ -1,6 +1,7 @@
 #include "dist/mpi/mpi_team_table.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -8,11 +9,9 @@ namespace tokamak {
 
 MpiTeamTable::MpiTeamTable(MpiWorld& world, const MpiJobKey& job, std::vector<int64_t> ranks, int64_t epoch,
                            std::chrono::milliseconds timeout)
-    : world_(world),
+    : TeamState(std::move(ranks), epoch, timeout),
+      world_(world),
       job_(job),
-      ranks_(std::move(ranks)),
-      epoch_(epoch),
-      timeout_(timeout),
       is_out_(ranks_.size()),
       has_left_(ranks_.size()),
       last_(ranks_.size()),
@@ -50,22 +49,23 @@ void MpiTeamTable::compare(const MpiChannel& channel, int64_t number, const MpiM
     const size_t low = std::min(member, other);
     std::string text = mismatchText({.team = ranks_, .epoch = epoch_, .number = number}, operationOf(low),
                                     operationOf(std::max(member, other)));
-    if (!text.empty()) return breakUp({CommunicationFault::Mismatch, channel.members[low], std::move(text)});
+    if (!text.empty()) return breakLocked({CommunicationFault::Mismatch, channel.members[low], std::move(text)});
   }
 }
 
 void MpiTeamTable::noteLeft(int64_t rank) {
-  has_left_[static_cast<size_t>(positionOf(ranks_, rank))] = 1;
-  is_out_[static_cast<size_t>(positionOf(ranks_, rank))] = 1;
+  has_left_[positionIn(rank)] = 1;
+  is_out_[positionIn(rank)] = 1;
 }
 
 void MpiTeamTable::breakIfMissed(const MpiChannel& channel, int64_t number) {
   const MpiMeeting& meeting = channel.meetings.at(number);
   for (size_t member = 0; member < meeting.arrivals.size(); ++member) {
     const int64_t rank = channel.members[member];
-    if (meeting.arrivals[member] || has_left_[static_cast<size_t>(positionOf(ranks_, rank))] == 0) continue;
-    return breakUp({CommunicationFault::Left, rank,
-                    fmt::format("rank {} left the job before {}", rank, operationName(channel, meeting.kind, number))});
+    if (meeting.arrivals[member] || has_left_[positionIn(rank)] == 0) continue;
+    return breakLocked(
+        {CommunicationFault::Left, rank,
+         fmt::format("rank {} left the job before {}", rank, operationName(channel, meeting.kind, number))});
   }
 }
 
@@ -82,7 +82,7 @@ std::string MpiTeamTable::deathText(const MpiChannel& channel, int64_t rank) con
 }
 
 void MpiTeamTable::noteDeath(int64_t rank) {
-  is_out_[static_cast<size_t>(positionOf(ranks_, rank))] = 1;
+  is_out_[positionIn(rank)] = 1;
   std::string text = deathText(collectives_, rank);
   for (const auto& [pair, channel] : transfers_)
     if (text.empty()) text = deathText(channel, rank);
@@ -92,30 +92,36 @@ void MpiTeamTable::noteDeath(int64_t rank) {
     text += last.number < 0 ? fmt::format("it came to no operation of its team of {} ranks", ranks_.size())
                             : "the last one that it came to is " + operationName(collectives_, last.kind, last.number);
   }
-  breakUp({CommunicationFault::Died, rank, std::move(text)});
+  breakLocked({CommunicationFault::Died, rank, std::move(text)});
 }
 
 void MpiTeamTable::noteOut(int64_t rank, Breakage breakage) {
-  is_out_[static_cast<size_t>(positionOf(ranks_, rank))] = 1;
-  breakUp(std::move(breakage));
+  is_out_[positionIn(rank)] = 1;
+  breakLocked(std::move(breakage));
 }
 
 void MpiTeamTable::breakBecauseOfTime(const MpiChannel& channel, int64_t number) {
   const MpiMeeting& meeting = channel.meetings.at(number);
   const auto missing = std::ranges::find_if(meeting.arrivals, [](const auto& arrival) { return !arrival; });
   const int64_t rank = channel.members[static_cast<size_t>(missing - meeting.arrivals.begin())];
-  breakUp({CommunicationFault::TimedOut, rank,
-           lateText(rank, operationName(channel, meeting.kind, number), timeout_.count(), lastOf(rank)) +
-               world_.stateText(rank)});
+  breakLocked({CommunicationFault::TimedOut, rank,
+               lateText(rank, operationName(channel, meeting.kind, number), timeout_.count(), lastOf(rank)) +
+                   world_.stateText(rank)});
 }
 
 void MpiTeamTable::breakAtEndBecauseOfTime(const MpiChannel& channel, int64_t number, int64_t rank) {
   const MpiMeeting& meeting = channel.meetings.at(number);
-  breakUp({CommunicationFault::TimedOut, rank,
-           lateEndText(rank, operationName(channel, meeting.kind, number), timeout_.count()) + world_.stateText(rank)});
+  breakLocked(
+      {CommunicationFault::TimedOut, rank,
+       lateEndText(rank, operationName(channel, meeting.kind, number), timeout_.count()) + world_.stateText(rank)});
 }
 
-void MpiTeamTable::breakUp(Breakage breakage) {
+void MpiTeamTable::breakUp(Breakage breakage) noexcept {
+  const std::lock_guard lock(world_.mutex());
+  breakLocked(std::move(breakage));
+}
+
+void MpiTeamTable::breakLocked(Breakage breakage) {
   if (breakage_) return;
   breakage_ = std::move(breakage);
   if (breakage_->fault == CommunicationFault::TimedOut) world_.noteLate(breakage_->rank);

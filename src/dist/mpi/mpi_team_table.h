@@ -17,6 +17,7 @@
 #include "dist/communication_request.h"
 #include "dist/mpi/mpi_world.h"
 #include "dist/operation_texts.h"
+#include "dist/team_state.h"
 
 namespace tokamak {
 
@@ -48,16 +49,12 @@ struct MpiChannel {
 /// ranks; and who has told where its data are to go has its memory ready for them. A member sends data once all have
 /// come, and none once it has told that it knows of a breakage: what was sent before arrives before that is read. So a
 /// receiver waits for data, or for that word of the sender, and then calls the receive off.
-/// Thread safety: all is called with the world's mutex held, but isBroken() and requireWhole().
-class MpiTeamTable {
+/// Thread safety: all is called with the world's mutex held, but what TeamState has.
+class MpiTeamTable final : public TeamState {
  public:
   /// The world outlives it.
   MpiTeamTable(MpiWorld& world, const MpiJobKey& job, std::vector<int64_t> ranks, int64_t epoch,
                std::chrono::milliseconds timeout);
-
-  std::span<const int64_t> ranks() const { return ranks_; }
-  int64_t epoch() const { return epoch_; }
-  std::chrono::milliseconds timeout() const { return timeout_; }
 
   MpiChannel& collectives() { return collectives_; }
   MpiChannel& transfers(int64_t from, int64_t to);
@@ -70,21 +67,21 @@ class MpiTeamTable {
   /// A member sends no more data; why it does not.
   void noteOut(int64_t rank, Breakage breakage);
   /// A member does not answer.
-  void noteSilent(int64_t rank) { is_out_[static_cast<size_t>(positionOf(ranks_, rank))] = 1; }
-  bool isOut(int64_t rank) const { return is_out_[static_cast<size_t>(positionOf(ranks_, rank))] != 0; }
+  void noteSilent(int64_t rank) { is_out_[positionIn(rank)] = 1; }
+  bool isOut(int64_t rank) const { return is_out_[positionIn(rank)] != 0; }
   /// Of an operation that this rank has come to and another one has not, where that one has left. Breaks the team.
   void breakIfMissed(const MpiChannel& channel, int64_t number);
   /// That nobody waits for any longer.
   void breakBecauseOfTime(const MpiChannel& channel, int64_t number);
   void breakAtEndBecauseOfTime(const MpiChannel& channel, int64_t number, int64_t rank);
 
-  /// The first breakage stays. Tells the other members.
-  void breakUp(Breakage breakage);
-  bool isBroken() const { return is_broken_.load(std::memory_order_acquire); }
+  void breakUp(Breakage breakage) noexcept override;
+  bool isBroken() const override { return is_broken_.load(std::memory_order_acquire); }
   /// Of a broken team.
   const Breakage& breakage() const { return *breakage_; }
-  /// Errors: the CommunicationError of a broken team.
-  void requireWhole() const;
+  void requireWhole() const override;
+  /// As breakUp().
+  void breakLocked(Breakage breakage);
 
   std::string operationName(const MpiChannel& channel, CommunicationKind kind, int64_t number) const;
 
@@ -98,15 +95,12 @@ class MpiTeamTable {
 
  private:
   OperationPlace placeOf(const MpiChannel& channel, int64_t number) const;
-  LastOperation& lastOf(int64_t rank) { return last_[static_cast<size_t>(positionOf(ranks_, rank))]; }
+  LastOperation& lastOf(int64_t rank) { return last_[positionIn(rank)]; }
   void compare(const MpiChannel& channel, int64_t number, const MpiMeeting& meeting, size_t member);
   std::string deathText(const MpiChannel& channel, int64_t rank) const;
 
   MpiWorld& world_;
   const MpiJobKey job_;
-  const std::vector<int64_t> ranks_;
-  const int64_t epoch_;
-  const std::chrono::milliseconds timeout_;
   std::optional<Breakage> breakage_;  // does not change once is_broken_ is set
   std::atomic<bool> is_broken_ = false;
   std::vector<uint8_t> is_out_;      // per rank of the team

@@ -94,8 +94,9 @@ std::string MpiWork::operation(int64_t number) const {
 }
 
 void MpiWork::breakBecauseOf(const std::exception_ptr& error, int64_t number) const {
-  table_->breakUp({CommunicationFault::Failed, job_->rank(),
-                   fmt::format("rank {} cannot take part in {}: {}", job_->rank(), operation(number), textOf(error))});
+  table_->breakLocked(
+      {CommunicationFault::Failed, job_->rank(),
+       fmt::format("rank {} cannot take part in {}: {}", job_->rank(), operation(number), textOf(error))});
 }
 
 void MpiWork::skip(const std::exception_ptr& cause) const noexcept {
