@@ -308,10 +308,10 @@ TEST(Nccl, AWorkOfARankThatHasLeftIsRefused) {
   const auto table = job.table(firstRanks(1), 0);
   NcclRun run;
   run.items.push_back({.channel = &table->collectives(),
-                       .arrival = std::make_shared<const NcclArrival>(
-                           NcclArrival{.request = {.kind = Kind::Broadcast, .counts = {3}, .root = 0}})});
+                       .arrival = std::make_shared<const SocketArrival>(
+                           SocketArrival{.request = {.kind = Kind::Broadcast, .counts = {3}, .root = 0}})});
   job.sockets().leave();
-  job.leave();
+  job.endLeaving();
   EXPECT_EQ(failureOf([&] { table->begin(run); }).message(), "rank 0 left the job");
 }
 

@@ -354,13 +354,14 @@ TEST(PeerCopy, NothingBeginsWhenTheRankHasLeft) {
   PeerJob job(*bootstraps[0], openFakeDevice(), {});
   const auto table = job.table(firstRanks(1), 0);
   PeerRun run;
-  run.items.push_back({.channel = &table->collectives(),
-                       .arrival = std::make_shared<const PeerArrival>(
-                           PeerArrival{.request = {.kind = Kind::Broadcast, .counts = {3}, .root = 0}})});
+  PeerRun::Item& item = run.items.emplace_back();
+  item.channel = &table->collectives();
+  item.arrival = std::make_shared<const SocketArrival>(
+      SocketArrival{.request = {.kind = Kind::Broadcast, .counts = {3}, .root = 0}});
   table->begin(run);
   table->end(run);
   job.sockets().leave();
-  job.leave();
+  job.endLeaving();
   EXPECT_EQ(failureOf([&] { table->begin(run); }).message(), "rank 0 left the job");
 }
 

@@ -83,8 +83,8 @@ NcclWork::NcclWork(std::shared_ptr<NcclJob> job, std::shared_ptr<NcclTeamTable> 
   buffers_.resize(2 * group.size() + 1);
   for (size_t i = 0; i < group.size(); ++i) {
     const CommunicationRequest& request = group[i];
-    NcclRun::Item item = {.channel = &table_->collectives()};
-    NcclArrival arrival = {.request = request, .is_grouped = group.size() > 1};
+    SocketOperation<NcclChannel> item = {.channel = &table_->collectives()};
+    SocketArrival arrival = {.request = request, .is_grouped = group.size() > 1};
     if (request.kind == CommunicationKind::Send) {
       item.channel = &table_->transfers(rank, request.send_to);
     } else if (request.kind == CommunicationKind::Recv) {
@@ -93,7 +93,7 @@ NcclWork::NcclWork(std::shared_ptr<NcclJob> job, std::shared_ptr<NcclTeamTable> 
       arrival.group_size = collectives;
       arrival.group_position = position++;
     }
-    item.arrival = std::make_shared<const NcclArrival>(std::move(arrival));
+    item.arrival = std::make_shared<const SocketArrival>(std::move(arrival));
     run_.items.push_back(std::move(item));
     operands_.push_back(operandsOf(request, ranks, rank));
     addCalls(request, i);
@@ -161,7 +161,8 @@ void NcclWork::addStaged(const CommunicationRequest& request, size_t number) {
 
 int64_t NcclWork::hostBytes() const {
   return static_cast<int64_t>(sizeof(NcclWork) + calls_.size() * sizeof(NcclCall) +
-                              run_.items.size() * (sizeof(NcclRun::Item) + sizeof(CommunicationOperands)));
+                              run_.items.size() *
+                                  (sizeof(SocketOperation<NcclChannel>) + sizeof(CommunicationOperands)));
 }
 
 void NcclWork::makeReadyOn(DriverContext& context, driver::Stream stream) const {
@@ -170,7 +171,7 @@ void NcclWork::makeReadyOn(DriverContext& context, driver::Stream stream) const 
 }
 
 void NcclWork::breakBecauseOf(const std::exception_ptr& error) const noexcept {
-  const NcclRun::Item& first = run_.items[0];
+  const SocketOperation<NcclChannel>& first = run_.items[0];
   const bool has_begun = is_running_.load() && first.number >= 0;
   const std::string name = table_->nameOf(*first.channel, first.arrival->request.kind,
                                           has_begun ? std::optional<int64_t>(first.number) : std::nullopt);
@@ -186,7 +187,7 @@ void NcclWork::skip(const std::exception_ptr& cause) const noexcept {
 void NcclWork::run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
   TK_REQUIRE(!is_running_.exchange(true), Usage,
              "{}: the work runs already, on another stream; it belongs to one stream of its team", name_);
-  for (NcclRun::Item& item : run_.items) item.number = -1;
+  for (SocketOperation<NcclChannel>& item : run_.items) item.number = -1;
   try {
     runAll(context, stream, addresses);
   } catch (const CommunicationError&) {  // the team's

@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/library_version.h"
 #include "base/require.h"
 #include "dist/peer_copy/peer_communicator.h"
+#include "dist/peer_copy/peer_work.h"
 
 namespace tokamak {
 
@@ -43,20 +45,10 @@ void requireOneJob(std::span<const PeerCard> cards) {
 }
 
 PeerJob::PeerJob(Bootstrap& bootstrap, std::shared_ptr<Device> device, const PeerOptions& options)
-    : device_(std::move(device)),
-      context_(static_cast<CudaDevice&>(*device_).context()),
-      timeout_(options.timeout),
-      log_(std::make_shared<OperationLog>(bootstrap.rank(), bootstrap.size(), options.operations)),
+    : SocketJob(bootstrap, std::move(device), {.timeout = options.timeout, .operations = options.operations}),
       flags_(context_),
-      reductions_(context_, device_->properties().architecture, options.reduction_kernels),
-      has_left_(static_cast<size_t>(bootstrap.size())),
-      is_over_(static_cast<size_t>(bootstrap.size())) {
-  auto sockets = std::make_unique<RankSockets>(bootstrap, options.timeout, *this);
-  {
-    const std::lock_guard lock(mutex_);
-    sockets_ = std::move(sockets);
-    made_.notify_all();
-  }
+      reductions_(context_, device_->properties().architecture, options.reduction_kernels) {
+  connect(bootstrap);
   meet();
 }
 
@@ -78,6 +70,7 @@ void PeerJob::meet() {
     agree(ranks, findUnopened(ranks));
   } catch (...) {
     sockets_->leave();
+    disconnect();
     throw;
   }
 }
@@ -161,133 +154,23 @@ PeerAddress PeerJob::share(const void* address) {
   if (freed.empty()) return shared;
   MessageWriter message;
   message.add(static_cast<int64_t>(PeerMessage::Freed)).add(std::span(freed));
-  for (int64_t rank = 0; rank < sockets_->size(); ++rank)
-    if (rank != sockets_->rank()) sockets_->tell(rank, message.bytes());
+  tellAll(message);
   return shared;
 }
 
-void PeerJob::closeFreed(int64_t rank, MessageReader& message) {
+bool PeerJob::receiveOwn(uint8_t kind, int64_t rank, MessageReader& message) {
+  if (kind != static_cast<uint8_t>(PeerMessage::Freed)) return false;
   for (const int64_t allocation : message.numbers()) memory_->close(rank, allocation);
+  return true;
 }
 
-std::shared_ptr<PeerTeamTable> PeerJob::table(std::span<const int64_t> ranks, int64_t epoch) {
-  std::vector<std::shared_ptr<PeerTeamTable>> old;  // which end without the mutex
-  const std::lock_guard lock(mutex_);
-  const auto isOver = [&](int64_t rank) {  // one that only begins to leave may have a work that waits for this one
-    return is_over_[static_cast<size_t>(rank)] != 0 || sockets_->isDead(rank);
-  };
-  if (std::ranges::any_of(ranks, isOver)) sockets_->requireHere(ranks);
-  const Key key = {{ranks.begin(), ranks.end()}, epoch};
-  old = takeOld(key);
-  return tableAt(key);
+std::shared_ptr<SocketTeam> PeerJob::makeTeam(std::vector<int64_t> ranks, int64_t epoch) {
+  return std::make_shared<PeerTeamTable>(*sockets_, *memory_, flags_, std::move(ranks), epoch, timeout_);
 }
 
-// What works or teams still hold is let go of at the next breakage.
-std::vector<std::shared_ptr<PeerTeamTable>> PeerJob::takeOld(const Key& key) {
-  reached_[key.first] = key.second;
-  std::vector<std::shared_ptr<PeerTeamTable>> old;
-  std::erase_if(tables_, [&](auto& entry) {
-    const bool is_old =
-        entry.first.first == key.first && entry.first.second < key.second && entry.second.use_count() == 1;
-    if (is_old) old.push_back(std::move(entry.second));
-    return is_old;
-  });
-  return old;
-}
-
-std::shared_ptr<PeerTeamTable> PeerJob::tableAt(const Key& key) {
-  const auto found = tables_.find(key);
-  if (found != tables_.end()) return found->second;
-  const auto reached = reached_.find(key.first);
-  if (reached != reached_.end() && key.second < reached->second) return nullptr;
-  std::shared_ptr<PeerTeamTable>& table = tables_[key];
-  table = std::make_shared<PeerTeamTable>(*sockets_, *memory_, flags_, key.first, key.second, timeout_);
-  for (const int64_t rank : key.first) {
-    if (has_left_[static_cast<size_t>(rank)] != 0)
-      table->noteLeft(rank, nullptr);
-    else if (sockets_->isDead(rank))
-      table->noteDeath(rank);
-  }
-  return table;
-}
-
-std::vector<std::shared_ptr<PeerTeamTable>> PeerJob::tablesOf(int64_t rank) {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<PeerTeamTable>> tables;
-  for (const auto& [key, table] : tables_)
-    if (positionOf(key.first, rank) >= 0) tables.push_back(table);
-  return tables;
-}
-
-void PeerJob::leave() {
-  const std::vector<std::shared_ptr<PeerTeamTable>> tables = tablesOf(sockets_->rank());
-  MessageWriter message;
-  message.add(static_cast<int64_t>(PeerMessage::Left)).add(std::ssize(tables));
-  for (const auto& table : tables) {
-    message.add(table->ranks()).add(table->epoch());
-    table->addCounts(message);
-  }
-  for (int64_t rank = 0; rank < sockets_->size(); ++rank)
-    if (rank != sockets_->rank()) sockets_->tell(rank, message.bytes());
-  for (const auto& table : tables) table->close();
-}
-
-void PeerJob::receive(int64_t rank, std::span<const std::byte> message) {
-  MessageReader reader(message);
-  const auto kind = static_cast<PeerMessage>(reader.number());
-  std::unique_lock lock(mutex_);
-  made_.wait(lock, [this] { return sockets_ != nullptr; });
-  if (kind == PeerMessage::Left) {
-    lock.unlock();
-    return noteLeft(rank, reader);
-  }
-  if (kind == PeerMessage::Freed) return closeFreed(rank, reader);
-  std::vector<int64_t> ranks = reader.numbers();
-  const std::shared_ptr<PeerTeamTable> table = tableAt({std::move(ranks), reader.number()});
-  if (kind == PeerMessage::Broken) noteGone(MessageReader(reader).breakage());
-  lock.unlock();
-  if (table != nullptr) table->receive(kind, rank, reader);
-}
-
-// Who tells may know it sooner.
-void PeerJob::noteGone(const Breakage& breakage) {
-  const bool has_left = breakage.fault == CommunicationFault::Left;
-  if ((!has_left && breakage.fault != CommunicationFault::Died) || breakage.rank == sockets_->rank()) return;
-  sockets_->noteGone(breakage.fault, breakage.rank);
-  is_over_[static_cast<size_t>(breakage.rank)] = 1;
-}
-
-void PeerJob::noteLeft(int64_t rank, MessageReader& message) {
-  {
-    const std::lock_guard lock(mutex_);
-    has_left_[static_cast<size_t>(rank)] = is_over_[static_cast<size_t>(rank)] = 1;
-  }
-  const int64_t count = message.number();
-  std::vector<std::shared_ptr<PeerTeamTable>> known = tablesOf(rank);
-  for (int64_t i = 0; i < count; ++i) {
-    const std::vector<int64_t> ranks = message.numbers();
-    const int64_t epoch = message.number();
-    const auto isThis = [&](const auto& table) {
-      return table->epoch() == epoch && std::ranges::equal(table->ranks(), ranks);
-    };
-    const auto found = std::ranges::find_if(known, isThis);
-    if (found == known.end()) {
-      message.numbers();
-      continue;
-    }
-    (*found)->noteLeft(rank, &message);
-    known.erase(found);
-  }
-  for (const auto& table : known) table->noteLeft(rank, nullptr);
-}
-
-void PeerJob::noteDeath(int64_t rank) {
-  {
-    std::unique_lock lock(mutex_);
-    made_.wait(lock, [this] { return sockets_ != nullptr; });
-    if (has_left_[static_cast<size_t>(rank)] != 0) return;
-  }
-  for (const auto& table : tablesOf(rank)) table->noteDeath(rank);
+std::shared_ptr<const Work> PeerJob::workOf(const std::shared_ptr<TeamState>& team,
+                                            std::span<const CommunicationRequest> group) {
+  return std::make_shared<PeerWork>(shared_from_this(), std::static_pointer_cast<PeerTeamTable>(team), group);
 }
 
 }  // namespace tokamak

@@ -21,16 +21,7 @@ std::span<const size_t> PeerRun::Item::awaited(PeerFlag flag) const {
 
 PeerTeamTable::PeerTeamTable(RankSockets& sockets, PeerMemory& memory, PeerFlags& flags, std::vector<int64_t> ranks,
                              int64_t epoch, std::chrono::milliseconds timeout)
-    : sockets_(sockets),
-      memory_(memory),
-      flags_(flags),
-      ranks_(std::move(ranks)),
-      epoch_(epoch),
-      timeout_(timeout),
-      is_out_(ranks_.size()),
-      left_(ranks_.size()),
-      last_(ranks_.size()),
-      collectives_{.members = ranks_, .flags_of = std::vector<PeerAddress>(ranks_.size())} {}
+    : SocketTeamTable(sockets, std::move(ranks), epoch, timeout), memory_(memory), flags_(flags) {}
 
 void PeerTeamTable::addFlags(PeerChannel& channel) {
   if (channel.flags != nullptr) return;
@@ -47,108 +38,15 @@ PeerChannel& PeerTeamTable::collectives() {
 
 PeerChannel& PeerTeamTable::transfers(int64_t from, int64_t to) {
   const std::lock_guard lock(mutex_);
-  PeerChannel& channel = channelAt(from, to);
+  PeerChannel& channel = channelAt({from, to});
   addFlags(channel);
   return channel;
 }
 
-// How a channel is named in messages: the collectives are from nobody to nobody.
-std::pair<int64_t, int64_t> PeerTeamTable::endsOf(const PeerChannel& channel) const {
-  if (&channel == &collectives_) return {-1, -1};
-  return {channel.members[0], channel.members[1]};
-}
-
-PeerChannel& PeerTeamTable::channelAt(int64_t from, int64_t to) {
-  if (from < 0) return collectives_;
-  PeerChannel& channel = transfers_[{from, to}];
-  if (channel.members.empty()) {
-    channel.members = {from, to};
-    channel.flags_of.resize(2);
-  }
-  return channel;
-}
-
-OperationPlace PeerTeamTable::placeOf(const PeerChannel& channel, int64_t number) const {
-  OperationPlace place = {.team = ranks_, .epoch = epoch_, .number = number};
-  if (&channel != &collectives_) place.transfer = channel.members;
-  return place;
-}
-
-std::string PeerTeamTable::nameOf(const PeerChannel& channel, CommunicationKind kind,
-                                  std::optional<int64_t> number) const {
-  if (number) return operationName(placeOf(channel, *number), kind);
-  const std::lock_guard lock(mutex_);
-  return operationName(placeOf(channel, channel.next), kind);
-}
-
-MessageWriter PeerTeamTable::messageOf(PeerMessage kind) const {
-  MessageWriter message;
-  message.add(static_cast<int64_t>(kind)).add(std::span<const int64_t>(ranks_)).add(epoch_);
-  return message;
-}
-
 MessageWriter PeerTeamTable::messageOf(PeerMessage kind, const PeerChannel& channel, int64_t number) const {
-  const auto [from, to] = endsOf(channel);
-  MessageWriter message = messageOf(kind);
-  message.add(from).add(to).add(number);
+  MessageWriter message = SocketTeamTable::messageOf(static_cast<uint8_t>(kind), channel);
+  message.add(number);
   return message;
-}
-
-void PeerTeamTable::tellMembers(std::span<const int64_t> members, const MessageWriter& message) {
-  for (const int64_t member : members)
-    if (member != rank()) sockets_.tell(member, message.bytes());
-}
-
-void PeerTeamTable::requireWhole() const {
-  if (isBroken()) raiseOf(*breakage_);
-}
-
-void PeerTeamTable::breakUp(Breakage breakage) noexcept {
-  const std::lock_guard lock(mutex_);
-  breakLocked(std::move(breakage));
-}
-
-void PeerTeamTable::breakLocked(Breakage breakage) {
-  if (breakage_) return;
-  breakage_ = std::move(breakage);
-  is_broken_.store(true, std::memory_order_release);
-  tellMembers(ranks_, messageOf(PeerMessage::Broken).add(*breakage_));
-  tellOutIfQuiet();
-  changed_.notify_all();
-}
-
-// Others may wait for this rank to read their memory no more.
-void PeerTeamTable::tellOutIfQuiet() {
-  if ((!breakage_ && !is_left_) || !runs_.empty() || is_out_told_) return;
-  is_out_told_ = true;
-  is_out_[positionIn(rank())] = 1;
-  tellMembers(ranks_, messageOf(PeerMessage::Out));
-  changed_.notify_all();
-}
-
-// A member that did not come to the operation, and will not.
-std::optional<int64_t> PeerTeamTable::findLeft(const PeerRun::Item& item) const {
-  for (const int64_t member : item.channel->members) {
-    const auto& left = left_[positionIn(member)];
-    if (!left) continue;
-    const auto count = left->find(endsOf(*item.channel));
-    if (count == left->end() || item.number >= count->second) return member;
-  }
-  return {};
-}
-
-void PeerTeamTable::breakIfLeft(const PeerRun& run) {
-  for (const PeerRun::Item& item : run.items)
-    if (const std::optional<int64_t> member = findLeft(item))
-      breakLocked({CommunicationFault::Left, *member,
-                   fmt::format("rank {} left the job before {}", *member,
-                               operationName(placeOf(*item.channel, item.number), item.arrival->request.kind))});
-}
-
-bool PeerTeamTable::isConcerned(const PeerRun& run) const {
-  const std::lock_guard lock(mutex_);
-  if (breakage_->fault != CommunicationFault::Left || breakage_->rank == rank()) return true;
-  return std::ranges::any_of(run.items, [&](const PeerRun::Item& item) { return findLeft(item).has_value(); });
 }
 
 void PeerTeamTable::begin(PeerRun& run) {
@@ -200,8 +98,8 @@ void PeerTeamTable::compare(PeerChannel& channel, int64_t number) {
   for (size_t high = 1; high < visits.size(); ++high) {
     for (size_t low = 0; low < high; ++low) {
       if (!hasCome(visits[low]) || !hasCome(visits[high])) continue;
-      const PeerArrival& a = *visits[low].arrival;
-      const PeerArrival& b = *visits[high].arrival;
+      const SocketArrival& a = *visits[low].arrival;
+      const SocketArrival& b = *visits[high].arrival;
       const OperationPlace place = {.team = ranks_, .epoch = epoch_, .number = number};
       std::string text = mismatchText(place, {a.request, channel.members[low], a.group_size, a.group_position},
                                       {b.request, channel.members[high], b.group_size, b.group_position});
@@ -213,17 +111,16 @@ void PeerTeamTable::compare(PeerChannel& channel, int64_t number) {
 }
 
 void PeerTeamTable::receiveArrived(int64_t rank, MessageReader& message) {
-  const int64_t from = message.number();
-  PeerChannel& channel = channelAt(from, message.number());
+  PeerChannel& channel = readChannel(message);
   const int64_t number = message.number();
   const auto member = static_cast<size_t>(positionOf(channel.members, rank));
   PeerChannel::Visit& visit = visitAt(channel, number, member);
-  PeerArrival arrival;
+  SocketArrival arrival;
   arrival.request = message.request();
   arrival.group_size = message.number();
   arrival.group_position = message.number();
   last_[positionIn(rank)] = {arrival.request.kind, number};
-  visit.arrival = std::make_shared<const PeerArrival>(std::move(arrival));
+  visit.arrival = std::make_shared<const SocketArrival>(std::move(arrival));
   visit.input = PeerAddress::readFrom(message);
   visit.output = PeerAddress::readFrom(message);
   channel.flags_of[member] = PeerAddress::readFrom(message);
@@ -232,8 +129,7 @@ void PeerTeamTable::receiveArrived(int64_t rank, MessageReader& message) {
 }
 
 void PeerTeamTable::receiveTold(int64_t rank, MessageReader& message) {
-  const int64_t from = message.number();
-  PeerChannel& channel = channelAt(from, message.number());
+  PeerChannel& channel = readChannel(message);
   const int64_t number = message.number();
   const auto visits = channel.visits.find(number);
   if (visits == channel.visits.end()) return;  // it is over here
@@ -287,7 +183,7 @@ void PeerTeamTable::breakBecauseOfTime(const PeerRun& run, std::optional<Missing
   const std::lock_guard lock(mutex_);
   const auto breakBecauseOf = [&](const PeerRun::Item& item, size_t member, const auto& text_of) {
     const int64_t late = item.channel->members[member];
-    const std::string name = operationName(placeOf(*item.channel, item.number), item.arrival->request.kind);
+    const std::string name = nameOf(item);
     breakLocked({CommunicationFault::TimedOut, late, text_of(late, name)});
   };
   const auto isLate = [&](int64_t late, const std::string& name) {
@@ -323,71 +219,12 @@ void PeerTeamTable::end(PeerRun& run) {
   tellOutIfQuiet();
 }
 
-void PeerTeamTable::waitForOthers(std::chrono::milliseconds longest) {
-  const auto isOver = [&] {
-    for (const int64_t member : ranks_)
-      if (member != rank() && is_out_[positionIn(member)] == 0 && !sockets_.isDead(member)) return false;
-    return true;
-  };
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, longest, isOver);
-}
-
-void PeerTeamTable::receive(PeerMessage kind, int64_t rank, MessageReader& message) {
-  const std::lock_guard lock(mutex_);
-  switch (kind) {
+void PeerTeamTable::receiveOwn(uint8_t kind, int64_t rank, MessageReader& message) {
+  switch (static_cast<PeerMessage>(kind)) {
     case PeerMessage::Arrived: receiveArrived(rank, message); break;
     case PeerMessage::Told: receiveTold(rank, message); break;
-    case PeerMessage::Broken: breakLocked(message.breakage()); break;
-    case PeerMessage::Out: is_out_[positionIn(rank)] = 1; break;
-    case PeerMessage::Left:
     case PeerMessage::Freed: break;  // the job's
   }
-  changed_.notify_all();
-}
-
-void PeerTeamTable::noteDeath(int64_t rank) {
-  const std::lock_guard lock(mutex_);
-  is_out_[positionIn(rank)] = 1;
-  std::string text = fmt::format("rank {} died, and is of team ({})", rank, joined(ranks_, " "));
-  if (!runs_.empty()) {
-    const PeerRun::Item& item = runs_[0]->items[0];
-    text = fmt::format("rank {} died before the end of {}", rank,
-                       operationName(placeOf(*item.channel, item.number), item.arrival->request.kind));
-  }
-  breakLocked({CommunicationFault::Died, rank, std::move(text)});
-  changed_.notify_all();
-}
-
-void PeerTeamTable::addCounts(MessageWriter& message) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<int64_t> counts = {-1, -1, collectives_.next};
-  for (const auto& [ends, channel] : transfers_) counts.insert(counts.end(), {ends.first, ends.second, channel.next});
-  message.add(std::span<const int64_t>(counts));
-}
-
-void PeerTeamTable::noteLeft(int64_t rank, MessageReader* message) {
-  const std::lock_guard lock(mutex_);
-  auto& left = left_[positionIn(rank)].emplace();
-  const std::vector<int64_t> counts = message == nullptr ? std::vector<int64_t>() : message->numbers();
-  for (size_t i = 0; i + 2 < counts.size(); i += 3) left[{counts[i], counts[i + 1]}] = counts[i + 2];
-  is_left_ = true;
-  is_out_[positionIn(rank)] = 1;
-  for (const PeerRun* run : runs_) breakIfLeft(*run);
-  tellOutIfQuiet();
-  changed_.notify_all();
-}
-
-void PeerTeamTable::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!breakage_) {
-      breakage_ = {CommunicationFault::Left, rank(), fmt::format("rank {} left the job", rank())};
-      is_broken_.store(true, std::memory_order_release);
-    }
-    is_out_[positionIn(rank())] = 1;
-  }
-  waitForOthers(std::chrono::milliseconds(1000));
 }
 
 }  // namespace tokamak

@@ -1,28 +1,21 @@
 // PeerTeamTable: what one rank knows of a team in one epoch: who has come to which operation, with which memory, how
-// far he has told his GPU, and whether the team is broken.
+// far he has told his GPU.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "dist/communication_error.h"
-#include "dist/communication_request.h"
-#include "dist/operation_texts.h"
 #include "dist/peer_copy/peer_memory.h"
 #include "dist/sockets/message.h"
-#include "dist/sockets/rank_sockets.h"
+#include "dist/sockets/socket_team_table.h"
 
 namespace tokamak {
 
@@ -34,25 +27,17 @@ enum class PeerFlag : uint8_t {
 };
 inline constexpr size_t kPeerFlags = 3;
 
-/// A member's part in one operation, the same in every run of a work.
-struct PeerArrival {
-  CommunicationRequest request;
-  int64_t group_size = 1;  ///< of the group's collectives
-  int64_t group_position = 0;
-};
+struct PeerChannel : SocketChannel {
+  explicit PeerChannel(std::vector<int64_t> of) : SocketChannel(std::move(of)), flags_of(members.size()) {}
 
-/// Operations that are numbered together: the collectives of a team, or the sends from one rank to another.
-struct PeerChannel {
   /// A member in one operation.
   struct Visit {
-    std::shared_ptr<const PeerArrival> arrival = {};  ///< null: it has not come
+    std::shared_ptr<const SocketArrival> arrival = {};  ///< null: it has not come
     PeerAddress input = {};
     PeerAddress output = {};
     std::array<uint8_t, kPeerFlags> is_told = {};  ///< per flag: its GPU has been told to write it
   };
 
-  std::vector<int64_t> members = {};                  ///< ranks; of sends: sender and receiver
-  int64_t next = 0;                                   ///< number of this rank's next operation
   int64_t mismatched = -1;                            ///< number of an operation by which members do not mean the same
   uint64_t* flags = nullptr;                          ///< this rank's: per member, those that it writes
   std::vector<PeerAddress> flags_of;                  ///< per member, once it has come to an operation
@@ -61,13 +46,10 @@ struct PeerChannel {
 
 /// A work while it runs.
 struct PeerRun {
-  struct Item {
-    PeerChannel* channel = nullptr;
-    size_t member = 0;  ///< this rank's position in the channel
-    std::shared_ptr<const PeerArrival> arrival = {};
+  struct Item : SocketOperation<PeerChannel> {
+    size_t member = 0;                 ///< this rank's position in the channel
     std::vector<size_t> owners = {};   ///< members whose input this rank reads
     std::vector<size_t> readers = {};  ///< members that read this rank's memory
-    int64_t number = -1;
     PeerAddress input = {};
     PeerAddress output = {};
     bool is_ready_told = false;  ///< to the GPU
@@ -76,31 +58,25 @@ struct PeerRun {
     std::span<const size_t> awaited(PeerFlag flag) const;
   };
   std::vector<Item> items = {};
+
+  bool isAwaited() const { return true; }
 };
 
-/// What the messages between tables are, and between jobs.
+/// What the messages between tables are, and between jobs, beside a SocketMessage.
 enum class PeerMessage : uint8_t {
-  Arrived,  ///< a rank has come to an operation
-  Told,     ///< its GPU was told to write a flag
-  Broken,   ///< the team is
-  Out,      ///< no work of the rank runs: it reads no memory of others any more
-  Left,     ///< the rank leaves the job: how many operations of each channel it came to
-  Freed,    ///< numbers of allocations that are gone
+  Arrived = kOwnMessages,  ///< a rank has come to an operation
+  Told,                    ///< its GPU was told to write a flag
+  Freed,                   ///< numbers of allocations that are gone
 };
 
 /// Thread safety: any threads may use it side by side.
-class PeerTeamTable {
+class PeerTeamTable final : public SocketTeamTable<PeerChannel, PeerRun> {
  public:
   /// The sockets, the memory and the flags outlive it.
   PeerTeamTable(RankSockets& sockets, PeerMemory& memory, PeerFlags& flags, std::vector<int64_t> ranks, int64_t epoch,
                 std::chrono::milliseconds timeout);
 
-  std::span<const int64_t> ranks() const { return ranks_; }
-  int64_t epoch() const { return epoch_; }
-  std::chrono::milliseconds timeout() const { return timeout_; }
-  int64_t rank() const { return sockets_.rank(); }
-
-  /// They live as long as the table. Errors: of PeerFlags::take().
+  /// As SocketTeamTable says. Errors: of PeerFlags::take().
   PeerChannel& collectives();
   PeerChannel& transfers(int64_t from, int64_t to);
 
@@ -136,65 +112,20 @@ class PeerTeamTable {
   void breakBecauseOfTime(const PeerRun& run, std::optional<Missing> missing);
   /// The work is over, and this rank reads no memory of others any more.
   void end(PeerRun& run);
-  /// Waits until no work of any member that lives runs, but no longer than this. For teams that are broken or left.
-  void waitForOthers(std::chrono::milliseconds longest);
-
-  /// The first breakage stays. Tells the other members.
-  void breakUp(Breakage breakage) noexcept;
-  bool isBroken() const { return is_broken_.load(std::memory_order_acquire); }
-  /// Whether the work cannot end because of what broke the team: one that a rank came to before it left can.
-  bool isConcerned(const PeerRun& run) const;
-  /// Errors: the CommunicationError of a broken team.
-  void requireWhole() const;
-  /// "Allreduce 7 of team (0 1 2 3)": the operation that is next on the channel, or this one.
-  std::string nameOf(const PeerChannel& channel, CommunicationKind kind, std::optional<int64_t> number = {}) const;
-
-  void receive(PeerMessage kind, int64_t rank, MessageReader& message);
-  void noteDeath(int64_t rank);
-  /// `message`: how many operations of each channel the rank has come to, as addCounts() wrote it; null: of none.
-  void noteLeft(int64_t rank, MessageReader* message);
-  void addCounts(MessageWriter& message) const;
-  /// The rank leaves the job: whoever still uses the team gets an error.
-  void close();
 
  private:
-  OperationPlace placeOf(const PeerChannel& channel, int64_t number) const;
-  PeerChannel& channelAt(int64_t from, int64_t to);
-  std::pair<int64_t, int64_t> endsOf(const PeerChannel& channel) const;
-  size_t positionIn(int64_t rank) const { return static_cast<size_t>(positionOf(ranks_, rank)); }
-  MessageWriter messageOf(PeerMessage kind) const;
   MessageWriter messageOf(PeerMessage kind, const PeerChannel& channel, int64_t number) const;
-  void tellMembers(std::span<const int64_t> members, const MessageWriter& message);
   static PeerChannel::Visit& visitAt(PeerChannel& channel, int64_t number, size_t member);
-  void breakLocked(Breakage breakage);
-  void breakIfLeft(const PeerRun& run);
-  std::optional<int64_t> findLeft(const PeerRun::Item& item) const;
+  void receiveOwn(uint8_t kind, int64_t rank, MessageReader& message) override;
   void compare(PeerChannel& channel, int64_t number);
   void receiveArrived(int64_t rank, MessageReader& message);
   void receiveTold(int64_t rank, MessageReader& message);
-  void tellOutIfQuiet();
   void addFlags(PeerChannel& channel);
   template <class IsThere>
   bool waitUntil(std::chrono::microseconds longest, const IsThere& is_there);
 
-  RankSockets& sockets_;
   PeerMemory& memory_;
   PeerFlags& flags_;
-  const std::vector<int64_t> ranks_;
-  const int64_t epoch_;
-  const std::chrono::milliseconds timeout_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Breakage> breakage_;  // does not change once is_broken_ is set
-  std::atomic<bool> is_broken_ = false;
-  bool is_left_ = false;  // by a member: it waits for others to be out
-  bool is_out_told_ = false;
-  std::vector<uint8_t> is_out_;                                                      // per member
-  std::vector<std::optional<std::map<std::pair<int64_t, int64_t>, int64_t>>> left_;  // per member: its counts
-  std::vector<LastOperation> last_;                                                  // per member
-  std::vector<PeerRun*> runs_;
-  PeerChannel collectives_;
-  std::map<std::pair<int64_t, int64_t>, PeerChannel> transfers_;
 };
 
 }  // namespace tokamak

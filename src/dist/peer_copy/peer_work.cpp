@@ -249,7 +249,7 @@ PeerWork::PeerWork(std::shared_ptr<PeerJob> job, std::shared_ptr<PeerTeamTable> 
   int64_t position = 0;
   for (const CommunicationRequest& request : group) {
     PeerRun::Item item;
-    PeerArrival arrival = {.request = request};
+    SocketArrival arrival = {.request = request};
     if (request.kind == CommunicationKind::Send) {
       item.channel = &table_->transfers(rank, request.send_to);
     } else if (request.kind == CommunicationKind::Recv) {
@@ -259,7 +259,7 @@ PeerWork::PeerWork(std::shared_ptr<PeerJob> job, std::shared_ptr<PeerTeamTable> 
       arrival.group_size = collectives;
       arrival.group_position = position++;
     }
-    item.arrival = std::make_shared<const PeerArrival>(std::move(arrival));
+    item.arrival = std::make_shared<const SocketArrival>(std::move(arrival));
     addPlan(request, item);
     run_.items.push_back(std::move(item));
   }
