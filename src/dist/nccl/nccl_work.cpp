@@ -16,13 +16,7 @@ namespace tokamak {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kLongestAfterAbort{1000};  // for kernels and ranks to go
-constexpr std::chrono::milliseconds kGrace{50};                // of a work on a GPU whose team breaks
-constexpr std::chrono::milliseconds kTellsAfter{20};           // where a work waits, at most
-
-bool isOver(const DriverLibrary& driver, driver::Event event) { return driver.event_query(event) != driver::kNotReady; }
+constexpr std::chrono::milliseconds kTellsAfter{20};  // where a work waits, at most
 
 }  // namespace
 
@@ -34,16 +28,16 @@ class NcclWork::Watch {
   /// Errors: CommunicationError of a team that is broken meanwhile.
   void pulse() {
     NcclTeamTable& table = *work_.table_;
-    if (table.isBroken() && table.isConcerned(work_.run_) && Clock::now() >= graceEnd()) table.requireWhole();
-    pause();
+    if (table.isBroken() && table.isConcerned(work_.run_) && grace_.isOver(is_told_)) table.requireWhole();
+    pause_();
     if (!work_.run_.has_arrived) {
       if (!isOver(context_.driver(), work_.ready_)) return;
       table.arrive(work_.run_);
-      since_ = Clock::now();
+      since_ = WorkClock::now();
       return;
     }
-    const auto waited = Clock::now() - since_;
-    if (waited > std::min<Clock::duration>(kTellsAfter, table.timeout() / 4)) table.tellWaiting(work_.run_);
+    const auto waited = WorkClock::now() - since_;
+    if (waited > std::min<WorkClock::duration>(kTellsAfter, table.timeout() / 4)) table.tellWaiting(work_.run_);
     if (waited > table.timeout()) table.breakBecauseOfTime(work_.run_);
   }
 
@@ -51,72 +45,27 @@ class NcclWork::Watch {
   void noteTold() { is_told_ = true; }
 
  private:
-  // Others may be at their next operation when they break the team, and this one be over all the same.
-  Clock::time_point graceEnd() {
-    if (!broken_at_) broken_at_ = Clock::now();
-    return *broken_at_ + (is_told_ ? kGrace : std::chrono::milliseconds(0));
-  }
-
-  // Short waits are spun through; long ones cost little.
-  void pause() {
-    constexpr int64_t kSpins = 200;
-    if (++pulses_ < kSpins) return spinPause();
-    std::this_thread::sleep_for(std::chrono::microseconds(std::min<int64_t>(20 + (pulses_ - kSpins) / 8, 200)));
-  }
-
   const NcclWork& work_;
   DriverContext& context_;
-  Clock::time_point since_ = Clock::now();
-  std::optional<Clock::time_point> broken_at_ = {};
+  WorkClock::time_point since_ = WorkClock::now();
+  BreakageGrace grace_;
+  WorkPause pause_;
   bool is_told_ = false;
-  int64_t pulses_ = 0;
 };
 
 NcclWork::NcclWork(std::shared_ptr<NcclJob> job, std::shared_ptr<NcclTeamTable> table,
                    std::span<const CommunicationRequest> group)
-    : job_(std::move(job)), table_(std::move(table)) {
-  const std::span<const int64_t> ranks = table_->ranks();
-  const int64_t rank = table_->rank();
-  const int64_t collectives =
-      std::ssize(group) - std::ranges::count_if(group, isPointToPoint, &CommunicationRequest::kind);
-  int64_t position = 0;
+    : SocketWork(std::move(job), std::move(table), group) {
   buffers_.resize(2 * group.size() + 1);
   for (size_t i = 0; i < group.size(); ++i) {
-    const CommunicationRequest& request = group[i];
-    SocketOperation<NcclChannel> item = {.channel = &table_->collectives()};
-    SocketArrival arrival = {.request = request, .is_grouped = group.size() > 1};
-    if (request.kind == CommunicationKind::Send) {
-      item.channel = &table_->transfers(rank, request.send_to);
-    } else if (request.kind == CommunicationKind::Recv) {
-      item.channel = &table_->transfers(request.receive_from, rank);
-    } else {
-      arrival.group_size = collectives;
-      arrival.group_position = position++;
-    }
-    item.arrival = std::make_shared<const SocketArrival>(std::move(arrival));
-    run_.items.push_back(std::move(item));
-    operands_.push_back(operandsOf(request, ranks, rank));
-    addCalls(request, i);
+    operands_.push_back(operandsOf(group[i], table_->ranks(), table_->rank()));
+    addCalls(group[i], i);
   }
   const bool is_alone = group.size() == 1;
   channel_ = is_alone ? run_.items[0].channel : &table_->collectives();
   const auto isOfNccl = [](const NcclCall& call) { return call.function != NcclCall::Function::Copy; };
   needs_connection_ = std::ranges::any_of(calls_, isOfNccl);
   if (staged_bytes_ > 0) staged_ = std::make_unique<StreamMemory>(job_->context(), staged_bytes_);
-  runs_ = job_->log()->runsOf(group, ranks, table_->epoch());
-  name_ = describe(group[0]);
-  if (!is_alone) name_ += fmt::format(" and {} more", group.size() - 1);
-  DriverContext& context = *job_->context();
-  const CurrentContext current(context);
-  for (driver::Event* const event : {&ready_, &over_})
-    context.check(context.driver().event_create(event, driver::kEventDisableTiming), "{}: making an event", name_);
-}
-
-NcclWork::~NcclWork() {
-  job_->context()->quietly([&](const DriverLibrary& driver) {
-    for (const driver::Event event : {ready_, over_})
-      if (event != nullptr) driver.event_destroy(event);
-  });
 }
 
 void NcclWork::addCalls(const CommunicationRequest& request, size_t number) {
@@ -170,54 +119,8 @@ void NcclWork::makeReadyOn(DriverContext& context, driver::Stream stream) const 
   if (staged_ != nullptr) staged_->on(stream, name_);
 }
 
-void NcclWork::breakBecauseOf(const std::exception_ptr& error) const noexcept {
-  const SocketOperation<NcclChannel>& first = run_.items[0];
-  const bool has_begun = is_running_.load() && first.number >= 0;
-  const std::string name = table_->nameOf(*first.channel, first.arrival->request.kind,
-                                          has_begun ? std::optional<int64_t>(first.number) : std::nullopt);
-  table_->breakUp({CommunicationFault::Failed, table_->rank(),
-                   fmt::format("rank {} cannot take part in {}: {}", table_->rank(), name, textOf(error))});
-}
-
-void NcclWork::skip(const std::exception_ptr& cause) const noexcept {
-  breakBecauseOf(cause);
-  job_->log()->fail(runs_, cause);
-}
-
-void NcclWork::run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
-  TK_REQUIRE(!is_running_.exchange(true), Usage,
-             "{}: the work runs already, on another stream; it belongs to one stream of its team", name_);
-  for (SocketOperation<NcclChannel>& item : run_.items) item.number = -1;
-  try {
-    runAll(context, stream, addresses);
-  } catch (const CommunicationError&) {  // the team's
-    job_->log()->fail(runs_, std::current_exception());
-    abandon(context, stream);
-    throw;
-  } catch (...) {
-    breakBecauseOf(std::current_exception());
-    job_->log()->fail(runs_, std::current_exception());
-    abandon(context, stream);
-    throw;
-  }
-  table_->end(run_);
-  job_->log()->end(runs_);
-  is_running_.store(false);
-}
-
-// The kernels end, and then the others'.
-void NcclWork::abandon(DriverContext& context, driver::Stream stream) const noexcept {
+void NcclWork::stop() const noexcept {
   if (channel_->connection != nullptr) channel_->connection->tearDown();
-  const DriverLibrary& driver = context.driver();
-  if (driver.event_record(over_, stream) == driver::kSuccess) {
-    const auto until = Clock::now() + kLongestAfterAbort;
-    while (!isOver(driver, over_) && Clock::now() < until) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  if (run_.items[0].number >= 0) {
-    table_->end(run_);
-    table_->waitForOthers(kLongestAfterAbort);
-  }
-  is_running_.store(false);
 }
 
 void NcclWork::runAll(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {

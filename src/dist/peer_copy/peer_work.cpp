@@ -17,14 +17,8 @@ namespace tokamak {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kLongestAfterAbort{1000};  // for the GPU and ranks to go
-constexpr std::chrono::milliseconds kGrace{50};                // of a work that all have come to, whose team breaks
-constexpr std::chrono::microseconds kLongestNap{500};          // between looks at the GPU while others are awaited
-constexpr int64_t kChunkBytes = int64_t{16} << 20;             // of each term
-
-bool isOver(const DriverLibrary& driver, driver::Event event) { return driver.event_query(event) != driver::kNotReady; }
+constexpr std::chrono::microseconds kLongestNap{500};  // between looks at the GPU while others are awaited
+constexpr int64_t kChunkBytes = int64_t{16} << 20;     // of each term
 
 void* at(void* begin, int64_t elements, int64_t size) {
   return begin == nullptr ? nullptr : static_cast<std::byte*>(begin) + elements * size;
@@ -41,32 +35,19 @@ class PeerWork::Watch {
   void pulse() {
     PeerTeamTable& table = *work_.table_;
     if (table.isBroken()) {
-      if (table.isConcerned(work_.run_) && Clock::now() >= graceEnd()) table.requireWhole();
+      if (table.isConcerned(work_.run_) && grace_.isOver(have_all_arrived_)) table.requireWhole();
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     const driver::Result status = context_.driver().event_query(work_.ready_);  // an error also of later work
     if (status == driver::kNotReady) return;
     context_.check(status, "{}: waiting in {}", context_.name(), work_.name_);
-    if (!std::exchange(is_reached_, true)) since_ = Clock::now();
-    if (Clock::now() - since_ > table.timeout()) table.breakBecauseOfTime(work_.run_, findMissing());
-  }
-
-  /// Short waits are spun through; long ones cost little.
-  void pause() {
-    constexpr int64_t kSpins = 200;
-    if (++pauses_ < kSpins) return spinPause();
-    std::this_thread::sleep_for(std::chrono::microseconds(std::min<int64_t>(20 + (pauses_ - kSpins) / 8, 200)));
+    if (!std::exchange(is_reached_, true)) since_ = WorkClock::now();
+    if (WorkClock::now() - since_ > table.timeout()) table.breakBecauseOfTime(work_.run_, findMissing());
   }
 
   void noteAllArrived() { have_all_arrived_ = true; }
 
  private:
-  // Others may be at their next operation when they break the team, and this one be over all the same.
-  Clock::time_point graceEnd() {
-    if (!broken_at_) broken_at_ = Clock::now();
-    return *broken_at_ + (have_all_arrived_ ? kGrace : std::chrono::milliseconds(0));
-  }
-
   std::optional<PeerTeamTable::Missing> findMissing() const {
     for (const Awaited& awaited : work_.awaited_) {
       const std::optional<uint64_t> seen = work_.job_->flags().read(awaited.flag);
@@ -78,11 +59,10 @@ class PeerWork::Watch {
 
   const PeerWork& work_;
   DriverContext& context_;
-  Clock::time_point since_ = Clock::now();
-  std::optional<Clock::time_point> broken_at_ = {};
+  WorkClock::time_point since_ = WorkClock::now();
+  BreakageGrace grace_;
   bool is_reached_ = false;
   bool have_all_arrived_ = false;
-  int64_t pauses_ = 0;
 };
 
 // What a run gives its GPU.
@@ -242,42 +222,9 @@ class PeerWork::Issue {
 
 PeerWork::PeerWork(std::shared_ptr<PeerJob> job, std::shared_ptr<PeerTeamTable> table,
                    std::span<const CommunicationRequest> group)
-    : job_(std::move(job)), table_(std::move(table)) {
-  const int64_t rank = table_->rank();
-  const int64_t collectives =
-      std::ssize(group) - std::ranges::count_if(group, isPointToPoint, &CommunicationRequest::kind);
-  int64_t position = 0;
-  for (const CommunicationRequest& request : group) {
-    PeerRun::Item item;
-    SocketArrival arrival = {.request = request};
-    if (request.kind == CommunicationKind::Send) {
-      item.channel = &table_->transfers(rank, request.send_to);
-    } else if (request.kind == CommunicationKind::Recv) {
-      item.channel = &table_->transfers(request.receive_from, rank);
-    } else {
-      item.channel = &table_->collectives();
-      arrival.group_size = collectives;
-      arrival.group_position = position++;
-    }
-    item.arrival = std::make_shared<const SocketArrival>(std::move(arrival));
-    addPlan(request, item);
-    run_.items.push_back(std::move(item));
-  }
-  runs_ = job_->log()->runsOf(group, table_->ranks(), table_->epoch());
+    : SocketWork(std::move(job), std::move(table), group) {
+  for (PeerRun::Item& item : run_.items) addPlan(item.arrival->request, item);
   if (scratch_bytes_ > 0) scratch_ = std::make_unique<StreamMemory>(job_->context(), scratch_bytes_);
-  name_ = describe(group[0]);
-  if (group.size() > 1) name_ += fmt::format(" and {} more", group.size() - 1);
-  DriverContext& context = *job_->context();
-  const CurrentContext current(context);
-  for (driver::Event* const event : {&ready_, &over_})
-    context.check(context.driver().event_create(event, driver::kEventDisableTiming), "{}: making an event", name_);
-}
-
-PeerWork::~PeerWork() {
-  job_->context()->quietly([&](const DriverLibrary& driver) {
-    for (const driver::Event event : {ready_, over_})
-      if (event != nullptr) driver.event_destroy(event);
-  });
 }
 
 void PeerWork::addPlan(const CommunicationRequest& request, PeerRun::Item& item) {
@@ -310,60 +257,14 @@ void PeerWork::makeReadyOn(DriverContext& context, driver::Stream stream) const 
   if (scratch_ != nullptr) scratch_->on(stream, name_);
 }
 
-void PeerWork::breakBecauseOf(const std::exception_ptr& error) const noexcept {
-  const PeerRun::Item& first = run_.items[0];
-  const bool has_begun = is_running_.load() && first.number >= 0;
-  const std::string name = table_->nameOf(*first.channel, first.arrival->request.kind,
-                                          has_begun ? std::optional<int64_t>(first.number) : std::nullopt);
-  table_->breakUp({CommunicationFault::Failed, table_->rank(),
-                   fmt::format("rank {} cannot take part in {}: {}", table_->rank(), name, textOf(error))});
-}
-
-void PeerWork::skip(const std::exception_ptr& cause) const noexcept {
-  breakBecauseOf(cause);
-  job_->log()->fail(runs_, cause);
-}
-
-void PeerWork::run(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
-  TK_REQUIRE(!is_running_.exchange(true), Usage,
-             "{}: the work runs already, on another stream; it belongs to one stream of its team", name_);
-  for (PeerRun::Item& item : run_.items) item.number = -1;
-  awaited_.clear();
-  try {
-    runAll(context, stream, addresses);
-  } catch (const CommunicationError&) {  // the team's
-    job_->log()->fail(runs_, std::current_exception());
-    abandon(context, stream);
-    throw;
-  } catch (...) {
-    breakBecauseOf(std::current_exception());
-    job_->log()->fail(runs_, std::current_exception());
-    abandon(context, stream);
-    throw;
-  }
-  table_->end(run_);
-  job_->log()->end(runs_);
-  is_running_.store(false);
-}
-
-// The GPU's waits end, and then the others'.
-void PeerWork::abandon(DriverContext& context, driver::Stream stream) const noexcept {
+void PeerWork::stop() const noexcept {
   std::vector<PeerFlags::Value> values;
   for (const Awaited& awaited : awaited_) values.push_back({awaited.flag, awaited.value});
   job_->flags().release(values);
-  const DriverLibrary& driver = context.driver();
-  if (driver.event_record(over_, stream) == driver::kSuccess) {
-    const auto until = Clock::now() + kLongestAfterAbort;
-    while (!isOver(driver, over_) && Clock::now() < until) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-  if (run_.items[0].number >= 0) {
-    table_->end(run_);
-    table_->waitForOthers(kLongestAfterAbort);
-  }
-  is_running_.store(false);
 }
 
 void PeerWork::runAll(DriverContext& context, driver::Stream stream, std::span<void* const> addresses) const {
+  awaited_.clear();
   table_->requireWhole();
   for (size_t i = 0; i < plans_.size(); ++i)
     requireOperands(run_.items[i].arrival->request, plans_[i].operands, table_->ranks(), table_->rank(),
@@ -397,10 +298,11 @@ void PeerWork::runAll(DriverContext& context, driver::Stream stream, std::span<v
   waitUntilTold(PeerFlag::Done);
   issue.waitForReaders();
   context.check(driver.event_record(over_, stream), "{}: {}: recording an event", context.name(), name_);
+  WorkPause pause;
   driver::Result status = driver.event_query(over_);
   for (; status == driver::kNotReady; status = driver.event_query(over_)) {
     watch.pulse();
-    watch.pause();
+    pause();
   }
   context.check(status, "{}: {}", context.name(), name_);
 }
