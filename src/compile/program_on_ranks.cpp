@@ -175,13 +175,15 @@ ProgramOnRanks::ProgramOnRanks(std::unique_ptr<HostIrContainer> program, const R
 
 std::unique_ptr<ProgramOnRanks::Rank> ProgramOnRanks::makeRank(int64_t number, const RanksOptions& options,
                                                                std::unique_ptr<Communicator> communicator) const {
-  std::unique_ptr<HostIrContainer> local = localProgram(
-      *program_, {.number = number, .ranks = static_cast<int64_t>(ranks_.size()), .extents = WholeExtents::Given});
-  finishHostProgram(*local, options.lowering);
   auto rank = std::make_unique<Rank>();
   rank->communicator = std::move(communicator);
   HostIrEvaluatorParams params = options.run;
   params.communicator = rank->communicator != nullptr ? rank->communicator.get() : process_;
+  std::unique_ptr<HostIrContainer> local = localProgram(*program_, {.number = number,
+                                                                    .ranks = static_cast<int64_t>(ranks_.size()),
+                                                                    .extents = WholeExtents::Given,
+                                                                    .backend = params.communicator->backend()});
+  finishHostProgram(*local, options.lowering);
   rank->device = params.communicator->device();
   const auto describe = [&] { return fmt::format("for rank {}", number); };
   const ErrorNote note(describe);

@@ -13,6 +13,7 @@
 
 namespace tokamak {
 
+enum class CommunicatorBackend : uint8_t;  // ir/ops/host/communication.h
 class OperationLog;
 class TeamCommunicator;
 
@@ -30,6 +31,8 @@ class TOKAMAK_EXPORT Communicator {
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
   virtual const std::shared_ptr<Device>& device() const = 0;
+  /// The engine, as the Communications of programs over it have it.
+  virtual CommunicatorBackend backend() const = 0;
 
   /// Gives `bytes` to each of `ranks`, of which this one is, and returns what each of them gave, in the order of
   /// `ranks`. Each of them has to call it with the same tag and the same ranks, the n-th call of one meets the n-th

@@ -68,6 +68,7 @@ class JobCommunicator final : public Communicator {
   int64_t rank() const override { return end_->rank(); }
   int64_t size() const override { return end_->size(); }
   const std::shared_ptr<Device>& device() const override { return end_->device(); }
+  CommunicatorBackend backend() const override { return end_->backend(); }
 
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override {

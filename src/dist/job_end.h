@@ -14,6 +14,7 @@
 #include "dist/job_communicator.h"
 #include "dist/operation_log.h"
 #include "dist/team_state.h"
+#include "ir/ops/host/communication.h"
 
 namespace tokamak {
 
@@ -29,6 +30,7 @@ class JobEnd {
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
   virtual const std::shared_ptr<Device>& device() const = 0;
+  virtual CommunicatorBackend backend() const = 0;
   virtual const std::shared_ptr<OperationLog>& log() const = 0;
 
   /// As Communicator says.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dist/communicator.h"
+#include "ir/ops/host/communication.h"
 
 namespace tokamak {
 
@@ -29,6 +30,7 @@ class UnconnectedCommunicator final : public Communicator {
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return size_; }
   const std::shared_ptr<Device>& device() const override { return device_; }
+  CommunicatorBackend backend() const override { return CommunicatorBackend::Local; }
 
   /// Errors: Unsupported.
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,

@@ -13,6 +13,7 @@
 #include "device/planning_device.h"
 #include "device/work.h"
 #include "dist/communicator.h"
+#include "ir/ops/host/communication.h"
 
 namespace tokamak {
 
@@ -48,6 +49,7 @@ class ModelCommunicator final : public Communicator {
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return size_; }
   const std::shared_ptr<Device>& device() const override { return device_; }
+  CommunicatorBackend backend() const override { return CommunicatorBackend::Local; }
   /// Errors: Unsupported.
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override;

@@ -156,6 +156,32 @@ TEST(LocalProgram, DefaultSizesAreThoseOfTheRank) {
   EXPECT_THAT(sizesOf(3), testing::ElementsAre(1));
 }
 
+TEST(LocalProgram, CommunicationsAreOfTheEngineThatCarriesThem) {
+  const Tensors tensors = {{"@X", "T0_g_float[ideviceIdx.x0{2}, iS1{4}] (DeviceMesh{0 1})"},
+                           {"@Y", "T1_g_float[iS2{8}] (DeviceMesh{0 1})"},
+                           {"@FROM", "T2_g_float[iS3{4}] (DeviceMesh{0 1})"},
+                           {"@TO", "T3_g_float[iS4{4}] (DeviceMesh{0 1})"},
+                           {"@SENT", "T4_g_float[iS5{4}] (DeviceMesh{0})"}};
+  const std::string text = programOf(
+      tensors, "(@X, @FROM, @SENT) -> (@Y, @TO)",
+      "  Communication 0 (type=Allgather, team=(0 1), input=@X, output=@Y, backend=NCCL)\n"
+      "  CollectivePermute 1 (team=(0 1), send_peer=( ( 1 + rank ) % 2 ), recv_peer=( ( 1 + rank ) % 2 ), input=@FROM, "
+      "output=@TO, backend=NCCL)\n"
+      "  P2PCommunication 2 (type=send, buffer=@SENT, peer=1, backend=NCCL)\n"
+      "  Wait Communication 0\n  Wait Communication 1\n  Wait Communication 2\n",
+      "");
+  const auto countOf = [](const std::string& printed, const std::string& part) {
+    int64_t count = 0;
+    for (size_t at = printed.find(part); at != std::string::npos; at = printed.find(part, at + 1)) ++count;
+    return count;
+  };
+  const JobRank rank = {.number = 0, .ranks = 2};
+  EXPECT_EQ(countOf(localText(text, rank), "backend=NCCL)"), 3);
+  JobRank with_engine = rank;
+  with_engine.backend = CommunicatorBackend::CUDA;
+  EXPECT_EQ(countOf(localText(text, with_engine), "backend=CUDA)"), 3);
+}
+
 TEST(LocalProgram, APartThatNoInputHasIsGivenToTheSegment) {
   // A column of ones, of which each rank has a chunk.
   const Tensors tensors = {{"@ONES", "T1_g_float[ideviceIdx.x0{2}, iS1{( ceilDiv(n, 2) )}] (DeviceMesh{0 1})"},

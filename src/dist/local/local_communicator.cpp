@@ -23,6 +23,7 @@ class LocalEnd final : public JobEnd {
   int64_t rank() const override { return rank_; }
   int64_t size() const override { return job_->size(); }
   const std::shared_ptr<Device>& device() const override { return device_; }
+  CommunicatorBackend backend() const override { return CommunicatorBackend::Local; }
   const std::shared_ptr<OperationLog>& log() const override { return job_->logOf(rank_); }
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override {

@@ -36,6 +36,7 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   MpiWorld& world() const { return *world_; }
   const MpiJobKey& key() const { return key_; }
   const std::shared_ptr<Device>& device() const override { return device_; }
+  CommunicatorBackend backend() const override { return CommunicatorBackend::MPI; }
   const std::shared_ptr<OperationLog>& log() const override { return log_; }
   int64_t rank() const override { return world_->rank(); }
   int64_t size() const override { return static_cast<int64_t>(gone_.size()); }

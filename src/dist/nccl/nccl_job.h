@@ -29,6 +29,7 @@ class NcclJob final : public SocketJob, public std::enable_shared_from_this<Nccl
 
   const NcclLibrary& library() const { return library_; }
   ReductionKernels& kernels() { return kernels_; }
+  CommunicatorBackend backend() const override { return CommunicatorBackend::NCCL; }
   /// As stateOf().
   std::shared_ptr<NcclTeamTable> table(std::span<const int64_t> ranks, int64_t epoch) {
     return std::static_pointer_cast<NcclTeamTable>(stateOf(ranks, epoch));

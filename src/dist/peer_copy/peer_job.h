@@ -41,6 +41,7 @@ class PeerJob final : public SocketJob, public std::enable_shared_from_this<Peer
   PeerReductions& reductions() { return reductions_; }
   /// As PeerMemory::share(); tells the others of what is gone.
   PeerAddress share(const void* address);
+  CommunicatorBackend backend() const override { return CommunicatorBackend::CUDA; }
   /// As stateOf().
   std::shared_ptr<PeerTeamTable> table(std::span<const int64_t> ranks, int64_t epoch) {
     return std::static_pointer_cast<PeerTeamTable>(stateOf(ranks, epoch));

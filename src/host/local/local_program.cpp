@@ -71,6 +71,7 @@ class LocalProgram {
   LocalProgram(const HostIrContainer& whole, JobRank rank)
       : whole_(whole),
         extents_(rank.extents),
+        backend_(rank.backend),
         program_(std::make_unique<HostIrContainer>(whole.name())),
         tensors_(*program_, rank.number, PartExtents::Computed) {
     TK_REQUIRE(0 <= rank.number && rank.number < rank.ranks, HostProgram,
@@ -287,7 +288,7 @@ class LocalProgram {
     if (const auto* op = expr.as<Communication>()) return addCommunication(*op, list);
     if (const auto* op = expr.as<CollectivePermute>()) return addPermutation(expr, *op, list);
     if (!isDone(expr)) return;
-    if (const auto* op = expr.as<P2pCommunication>()) posted_.insert(op->number);
+    if (const auto* op = expr.as<P2pCommunication>()) return addTransfer(*op, list);
     if (const auto* op = expr.as<Allocate>()) return list.push_back(allocate(*op));
     if (const auto* op = expr.as<PostOnStream>()) return list.push_back(program_->appendOp(localPost(*op, tensors_)));
     if (const auto* op = expr.as<HirAliasSelect>()) {
@@ -339,6 +340,7 @@ class LocalProgram {
     places_->requireSamePart(op);
     const int64_t rank = tensors_.rank();
     Communication local = op;
+    local.backend = backendOf(op.backend);
     local.axis = -1;
     local.parts.clear();
     local.team = teamOfRank(op, rank);
@@ -436,6 +438,7 @@ class LocalProgram {
 
   void addPermutation(const Expr& expr, const CollectivePermute& op, std::vector<Expr*>& list) {
     CollectivePermute local = op;
+    local.backend = backendOf(op.backend);
     local.team = teamOfRank(op, tensors_.rank());
     if (std::ranges::find(local.team, tensors_.rank()) == local.team.end() || !isDone(expr)) return;
     local.in = tensors_.tensor(op.in);
@@ -445,6 +448,17 @@ class LocalProgram {
     posted_.insert(op.number);
     list.push_back(program_->appendOp(std::move(local)));
   }
+
+  void addTransfer(const P2pCommunication& op, std::vector<Expr*>& list) {
+    P2pCommunication local = op;
+    local.backend = backendOf(op.backend);
+    local.buffer = tensors_.tensor(op.buffer);
+    local.peer = tensors_.scalar(op.peer);
+    posted_.insert(op.number);
+    list.push_back(program_->appendOp(std::move(local)));
+  }
+
+  CommunicatorBackend backendOf(CommunicatorBackend named) const { return backend_.value_or(named); }
 
   // --- buffers and ops ---
 
@@ -567,6 +581,7 @@ class LocalProgram {
 
   const HostIrContainer& whole_;
   const WholeExtents extents_;
+  const std::optional<CommunicatorBackend> backend_;
   std::map<const Scalar*, Scalar*> chunks_;  // whole extent -> the chunk of the copy that it is computed of
   Scalar* rank_symbol_ = nullptr;
   std::optional<RankPlaces> places_;

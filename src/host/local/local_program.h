@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "host/ir/host_ir_container.h"
+#include "ir/ops/host/communication.h"
 
 namespace tokamak {
 
@@ -19,6 +21,7 @@ struct JobRank {
   int64_t number = 0;
   int64_t ranks = 1;
   WholeExtents extents = WholeExtents::OfParts;
+  std::optional<CommunicatorBackend> backend = {};  ///< that carries its communications; none: the one that they name
 };
 
 /// What `rank` does of the program: an ordinary host program, in which nothing but communications knows of devices.

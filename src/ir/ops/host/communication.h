@@ -24,7 +24,13 @@ struct EnumNames<CommunicationType> {
                                                "ReduceScatter", "Broadcast", "SendRecv", "AllToAll"};
 };
 
-enum class CommunicatorBackend : uint8_t { Local, MPI, NCCL, CUDA };
+/// The engine that carries a communication (dist/open_communicator.h).
+enum class CommunicatorBackend : uint8_t {
+  Local,  ///< between threads of one process
+  MPI,
+  NCCL,
+  CUDA,  ///< copies between memory of GPUs of one host
+};
 template <>
 struct EnumNames<CommunicatorBackend> {
   static constexpr std::string_view names[] = {"Local", "MPI", "NCCL", "CUDA"};
