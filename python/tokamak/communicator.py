@@ -17,8 +17,8 @@ Exchange = Callable[[bytes], Iterable[bytes]]
 
 
 class Communicator:
-    """One rank of a job: what MultiDeviceExecutor communicates through. Communicator.local(), .mpi() and .nccl() make
-    them. A rank leaves its job when its communicator and all executors over it are gone; who waits for it then gets a
+    """One rank of a job: what MultiDeviceExecutor communicates through. Communicator.local(), .mpi(), .nccl() and
+    .peer() make them. A rank leaves its job when its communicator and all executors over it are gone; who waits for it then gets a
     CommunicationError.
 
     Any threads may use one side by side. A process that was forked makes its own."""
@@ -57,13 +57,17 @@ class Communicator:
         what each rank gave, with `rank` and `size`. It is used until all have come.
         `device`: 'cuda:1'; by default the GPU that LOCAL_RANK numbers, else the rank. Raises tokamak.UnsupportedError
         without NCCL or such a GPU; what a function raises comes out."""
-        seconds = real("Communicator.nccl: timeout", timeout)
-        made = _bootstrap_of(bootstrap, rank, size, seconds)
-        if device is None:
-            place = (CUDA, _tokamak.local_rank(made.rank) % max(1, _tokamak.gpu_count()))
-        else:
-            place = place_named(device)
-        return Communicator(_tokamak.nccl_communicator(made, open_device(place), seconds), place)
+        return _between_gpus("nccl", bootstrap, rank, size, device, timeout)
+
+    @staticmethod
+    def peer(bootstrap: Any = None, *, rank: int | None = None, size: int | None = None,
+             device: str | int | None = None, timeout: float = TIMEOUT) -> Communicator:
+        """This rank of a job whose ranks have GPUs of one host: they copy from one another's memory, without NCCL.
+        Several ranks may share a GPU, and be threads of one process.
+
+        Arguments are those of nccl(). Raises tokamak.UnsupportedError for ranks on other hosts, and for GPUs that do
+        not reach each other."""
+        return _between_gpus("peer", bootstrap, rank, size, device, timeout)
 
     @property
     def rank(self) -> int:
@@ -79,6 +83,11 @@ class Communicator:
     def device(self) -> str:
         """'cpu' or 'cuda:0'."""
         return name_of(self._place)
+
+    @property
+    def backend(self) -> str:
+        """The engine, as printed programs name it: 'Local', 'MPI', 'NCCL', or 'CUDA', which is peer copies."""
+        return self._opened().backend
 
     def exchange(self, own: bytes) -> list[bytes]:
         """What each rank gave; all ranks call it, equally often. Raises tokamak.CommunicationError where a rank is
@@ -122,26 +131,38 @@ class Communicator:
         return f"<tokamak.Communicator: rank {self._native.rank} of {self._native.size} on {self.device}>"
 
 
-def _bootstrap_of(given, rank, size, timeout):
-    """What the native side meets by. Raises TypeError for what is no bootstrap."""
+def _between_gpus(engine, bootstrap, rank, size, device, timeout):
+    name = f"Communicator.{engine}"
+    seconds = real(f"{name}: timeout", timeout)
+    made = _bootstrap_of(name, bootstrap, rank, size, seconds)
+    if device is None:
+        place = (CUDA, _tokamak.local_rank(made.rank) % max(1, _tokamak.gpu_count()))
+    else:
+        place = place_named(device)
+    open_rank = _tokamak.nccl_communicator if engine == "nccl" else _tokamak.peer_communicator
+    return Communicator(open_rank(made, open_device(place), seconds), place)
+
+
+def _bootstrap_of(name, given, rank, size, timeout):
+    """What the native side meets by; `name` is the caller's. Raises TypeError for what is no bootstrap."""
     if given is None:
         if rank is not None or size is not None:
-            raise TypeError("Communicator.nccl: rank and size are for a function or a store; RANK and WORLD_SIZE say "
+            raise TypeError(f"{name}: rank and size are for a function or a store; RANK and WORLD_SIZE say "
                             "them otherwise")
         return _tokamak.environment_bootstrap(timeout)
     if _is_of_torch(given, "ProcessGroup"):
         if rank is not None or size is not None:
-            raise TypeError("Communicator.nccl: a process group knows its rank and size")
-        return _tokamak.function_bootstrap(given.rank(), given.size(), _checked(_over_group(given), given.size()))
+            raise TypeError(f"{name}: a process group knows its rank and size")
+        return _tokamak.function_bootstrap(given.rank(), given.size(), _checked(name, _over_group(given), given.size()))
     is_store = _is_of_torch(given, "Store")
     if not is_store and not callable(given):
-        raise TypeError("Communicator.nccl: a bootstrap is None, a process group or a store of torch.distributed, or a "
+        raise TypeError(f"{name}: a bootstrap is None, a process group or a store of torch.distributed, or a "
                         f"function, not {shown(given)}")
     if rank is None or size is None:
-        raise TypeError("Communicator.nccl: a function, or a store, comes with rank and size")
-    rank, size = integer("Communicator.nccl: rank", rank), integer("Communicator.nccl: size", size)
+        raise TypeError(f"{name}: a function, or a store, comes with rank and size")
+    rank, size = integer(f"{name}: rank", rank), integer(f"{name}: size", size)
     exchange = _over_store(given, rank, size) if is_store else given
-    return _tokamak.function_bootstrap(rank, size, _checked(exchange, size))
+    return _tokamak.function_bootstrap(rank, size, _checked(name, exchange, size))
 
 
 def _is_of_torch(given, name):
@@ -172,12 +193,12 @@ def _over_store(store, rank, size):
     return exchange
 
 
-def _checked(exchange, size):
+def _checked(name, exchange, size):
     """The function, with what it gives looked at."""
     def call(own):
-        parts = listed("Communicator.nccl: what the function gave", exchange(own))
+        parts = listed(f"{name}: what the function gave", exchange(own))
         if len(parts) != size or not all(isinstance(each, (bytes, bytearray)) for each in parts):
-            raise TypeError(f"Communicator.nccl: the function gave {shown(parts)}; a list of the bytes of each of "
+            raise TypeError(f"{name}: the function gave {shown(parts)}; a list of the bytes of each of "
                             f"{size} ranks is legal")
         return [bytes(each) for each in parts]
 

@@ -3,6 +3,7 @@
 #include "dist/local/local_communicator.h"
 #include "dist/mpi/mpi_communicator.h"
 #include "dist/nccl/nccl_communicator.h"
+#include "dist/peer_copy/peer_communicator.h"
 
 namespace tokamak {
 
@@ -19,6 +20,11 @@ std::unique_ptr<Communicator> openMpiCommunicator(const std::shared_ptr<Device>&
 std::unique_ptr<Communicator> openNcclCommunicator(Bootstrap& bootstrap, const std::shared_ptr<Device>& device,
                                                    std::chrono::milliseconds timeout) {
   return ncclCommunicator(bootstrap, device, {.library = {}, .timeout = timeout, .reduction_kernels = {}});
+}
+
+std::unique_ptr<Communicator> openPeerCommunicator(Bootstrap& bootstrap, const std::shared_ptr<Device>& device,
+                                                   std::chrono::milliseconds timeout) {
+  return peerCommunicator(bootstrap, device, {.timeout = timeout, .reduction_kernels = {}});
 }
 
 }  // namespace tokamak

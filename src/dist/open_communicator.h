@@ -39,4 +39,13 @@ TOKAMAK_EXPORT std::unique_ptr<Communicator> openNcclCommunicator(
     Bootstrap& bootstrap, const std::shared_ptr<Device>& device,
     std::chrono::milliseconds timeout = kCommunicationTimeout);
 
+/// This rank of a job whose ranks have GPUs of one host, which several may share: they copy from one another's memory,
+/// without NCCL. Ranks are threads or processes. Returns when all have come; the bootstrap is used until then alone.
+/// Errors: Usage for a time-out that is not positive; Unsupported for a processor, and, on all ranks in the same words,
+/// for ranks on other hosts and GPUs that do not reach each other; of the bootstrap; CommunicationErrors for ranks that
+/// do not come, or that have another version of the library.
+TOKAMAK_EXPORT std::unique_ptr<Communicator> openPeerCommunicator(
+    Bootstrap& bootstrap, const std::shared_ptr<Device>& device,
+    std::chrono::milliseconds timeout = kCommunicationTimeout);
+
 }  // namespace tokamak

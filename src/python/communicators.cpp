@@ -118,11 +118,15 @@ Opened openedMpi(const std::shared_ptr<OpenedDevice>& device, double timeout) {
   return std::make_shared<OpenedCommunicator>(device, std::move(communicator));
 }
 
-Opened openedNccl(Bootstrap& bootstrap, const std::shared_ptr<OpenedDevice>& device, double timeout) {
+using OpenBetweenGpus = std::unique_ptr<Communicator>(Bootstrap&, const std::shared_ptr<Device>&,
+                                                      std::chrono::milliseconds);
+
+template <OpenBetweenGpus open>
+Opened openedBetweenGpus(Bootstrap& bootstrap, const std::shared_ptr<OpenedDevice>& device, double timeout) {
   std::unique_ptr<Communicator> communicator;
   {
     const Unlocked unlocked;
-    communicator = openNcclCommunicator(bootstrap, device->device, timeoutOf(timeout));
+    communicator = open(bootstrap, device->device, timeoutOf(timeout));
   }
   return std::make_shared<OpenedCommunicator>(device, std::move(communicator));
 }
@@ -152,11 +156,14 @@ void bindCommunicators(nb::module_& m) {
       .def_prop_ro("rank", [](const OpenedCommunicator& it) { return it.communicator->rank(); })
       .def_prop_ro("size", [](const OpenedCommunicator& it) { return it.communicator->size(); })
       .def_prop_ro("device", [](const OpenedCommunicator& it) { return it.device; })
+      .def_prop_ro("backend",
+                   [](const OpenedCommunicator& it) { return std::string(enumName(it.communicator->backend())); })
       .def("exchange", &exchanged, "tag"_a, "ranks"_a, "own"_a)
       .def("alive", &aliveOf);
   m.def("local_communicators", &localCommunicators, "device"_a, "ranks"_a, "timeout"_a);
   m.def("mpi_communicator", &openedMpi, "device"_a, "timeout"_a);
-  m.def("nccl_communicator", &openedNccl, "bootstrap"_a, "device"_a, "timeout"_a);
+  m.def("nccl_communicator", &openedBetweenGpus<openNcclCommunicator>, "bootstrap"_a, "device"_a, "timeout"_a);
+  m.def("peer_communicator", &openedBetweenGpus<openPeerCommunicator>, "bootstrap"_a, "device"_a, "timeout"_a);
   m.def("local_rank", &localRankFromEnvironment, "rank"_a);
   m.def("gpu_count", &countCudaDevices);
   nb::class_<Shardings>(m, "Shardings")

@@ -293,6 +293,11 @@ typedef struct tokamak_bootstrap {
 TOKAMAK_C_EXPORT tokamak_error* tokamak_communicator_open_nccl(tokamak_device* device,
                                                                const tokamak_bootstrap* bootstrap, int64_t timeout,
                                                                tokamak_communicator** communicator);
+/* The same for ranks with GPUs of one host, which several may share: they copy from one another's memory, without NCCL.
+ * Errors: UNSUPPORTED for ranks on other hosts, and GPUs that do not reach each other; USAGE; DEVICE as above. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_communicator_open_peer(tokamak_device* device,
+                                                               const tokamak_bootstrap* bootstrap, int64_t timeout,
+                                                               tokamak_communicator** communicator);
 TOKAMAK_C_EXPORT int64_t tokamak_communicator_rank(const tokamak_communicator* communicator);
 TOKAMAK_C_EXPORT int64_t tokamak_communicator_size(const tokamak_communicator* communicator);
 /* The rank leaves its job when its programs are gone, too. */

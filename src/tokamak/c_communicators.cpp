@@ -55,6 +55,20 @@ std::unique_ptr<Bootstrap> bootstrapOf(const tokamak_bootstrap* bootstrap, std::
                            [given](std::span<const std::byte> own) { return exchanged(given, own); });
 }
 
+using OpenBetweenGpus = std::unique_ptr<Communicator>(Bootstrap&, const std::shared_ptr<Device>&,
+                                                      std::chrono::milliseconds);
+
+tokamak_error* openBetweenGpus(OpenBetweenGpus& open, tokamak_device* device, const tokamak_bootstrap* bootstrap,
+                               int64_t timeout, tokamak_communicator** communicator) {
+  return guarded([&] {
+    required(communicator, "communicator");
+    const std::shared_ptr<Device>& own = required(device, "device").device;
+    const std::chrono::milliseconds wait = timeoutOf(timeout);
+    const std::unique_ptr<Bootstrap> meeting = bootstrapOf(bootstrap, wait);
+    *communicator = new tokamak_communicator{open(*meeting, own, wait)};
+  });
+}
+
 }  // namespace
 
 }  // namespace tokamak::c
@@ -66,6 +80,7 @@ using tokamak::Device;
 using tokamak::openLocalCommunicators;
 using tokamak::openMpiCommunicator;
 using tokamak::openNcclCommunicator;
+using tokamak::openPeerCommunicator;
 using tokamak::c::guarded;
 using tokamak::c::required;
 
@@ -94,13 +109,12 @@ tokamak_error* tokamak_communicator_open_mpi(tokamak_device* device, int64_t tim
 
 tokamak_error* tokamak_communicator_open_nccl(tokamak_device* device, const tokamak_bootstrap* bootstrap,
                                               int64_t timeout, tokamak_communicator** communicator) {
-  return guarded([&] {
-    required(communicator, "communicator");
-    const std::shared_ptr<Device>& own = required(device, "device").device;
-    const std::chrono::milliseconds wait = c::timeoutOf(timeout);
-    const std::unique_ptr<Bootstrap> meeting = c::bootstrapOf(bootstrap, wait);
-    *communicator = new tokamak_communicator{openNcclCommunicator(*meeting, own, wait)};
-  });
+  return c::openBetweenGpus(openNcclCommunicator, device, bootstrap, timeout, communicator);
+}
+
+tokamak_error* tokamak_communicator_open_peer(tokamak_device* device, const tokamak_bootstrap* bootstrap,
+                                              int64_t timeout, tokamak_communicator** communicator) {
+  return c::openBetweenGpus(openPeerCommunicator, device, bootstrap, timeout, communicator);
 }
 
 int64_t tokamak_communicator_rank(const tokamak_communicator* communicator) {

@@ -95,9 +95,9 @@ void addRun(CLI::App& app, RunOptions& options) {
             "an error");
   addNumber(*run, "--streams", options.streams, "number of worker streams")->capture_default_str();
   addNumber(*run, "--ranks", options.ranks, "run a program over devices on this many threads as its ranks");
-  addOption(*run, "--comm", options.comm, "local|mpi|nccl",
-            "what ranks are: threads (--ranks); the processes that mpirun has started; processes with a GPU each, as "
-            "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say, or mpirun");
+  addOption(*run, "--comm", options.comm, "local|mpi|nccl|peer",
+            "what ranks are: threads (--ranks); the processes that mpirun has started; nccl and peer: processes with "
+            "GPUs, as RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say, or mpirun. peer: of one host, by copies");
   addChoosingMachine(*run, options.machine);
   run->add_flag("--unproved", options.unproved, "let ranks run a program that is not proved, as check does, before");
   addNumber(*run, "--timeout", options.timeout, "seconds, of each wait of a rank for others")->capture_default_str();

@@ -296,7 +296,7 @@ int runCommand(const RunOptions& options) {
              "--quiet: it has no effect with --json, which prints one object; leave one of them out");
   TK_REQUIRE(!options.written.contains("--machine") || options.written.contains("--ranks") || options.comm != "local",
              Usage, "--machine: it has no effect without --ranks, or --comm of processes; leave it out");
-  if (choose<bool>("--comm", options.comm, {{"local", false}, {"mpi", true}, {"nccl", true}}))
+  if (choose<bool>("--comm", options.comm, {{"local", false}, {"mpi", true}, {"nccl", true}, {"peer", true}}))
     return runOverProcesses(options);
   if (isExportedFile(options.file) || options.file.ends_with(".tk")) return runExported(options);
   const DumpOptions dump = dumpOptions(options);

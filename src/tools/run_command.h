@@ -25,7 +25,7 @@ struct RunOptions {
   std::string kernels = "compiled";
   int64_t streams = 4;
   int64_t ranks = 0;           ///< threads of this process; 0: one device, no ranks
-  std::string comm = "local";  ///< local, or mpi or nccl: ranks are processes
+  std::string comm = "local";  ///< local, or mpi, nccl or peer: ranks are processes
   std::string machine;         ///< a file: whose model chooses numbers of chunks; empty: processors
   bool unproved = false;       ///< ranks run the program without a proof (compile/rank_proof.h)
   int64_t timeout = 600;       ///< seconds, of each wait of a rank for others

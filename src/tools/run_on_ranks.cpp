@@ -32,7 +32,7 @@ void requireRanksUse(const RunOptions& options, const ProgramFile& file) {
              "--ranks: the fusion of {} has no mesh, so that one device computes all of it; give its tensors meshes "
              "(docs/devices_design.md), or leave --ranks out",
              options.file);
-  TK_REQUIRE(options.device == "cpu" || options.comm == "nccl", Usage,
+  TK_REQUIRE(options.device == "cpu" || isOnGpus(options), Usage,
              "--ranks --device {}: ranks are threads of this process, on the CPU", options.device);
   TK_REQUIRE(file.host_program == nullptr || !options.written.contains("--stream-transfers"), Usage,
              "--stream-transfers: {} is a host program, which says itself what is sent; leave it out", options.file);
@@ -85,8 +85,8 @@ RanksOptions ranksOptionsOf(const RunOptions& options, const ProgramFile& file, 
   RanksOptions made{.ranks = options.ranks};
   made.process = process;
   made.lowering.grouping = groupingNamed(options.grouping);
-  const KernelTarget target = options.comm == "nccl" ? process->device()->kernelTarget() : cpuTarget(1);
-  if (options.comm == "nccl") made.lowering.target = target;
+  const KernelTarget target = isOnGpus(options) ? process->device()->kernelTarget() : cpuTarget(1);
+  if (isOnGpus(options)) made.lowering.target = target;
   made.lowering.stream_transfers = streamTransfersNamed(options.stream_transfers).value_or(StreamTransfers::None);
   made.device = {.threads = options.threads > 0 ? options.threads : 1, .poisons_memory = true};
   made.communication = {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations};
@@ -110,7 +110,7 @@ std::unique_ptr<HostIrContainer> loweredFor(ProgramFile& file, const RunOptions&
     return extents;
   };
   const Machine machine = machineOr(options.machine);
-  const std::string own = ranks.process != nullptr ? "mpi" : "local";
+  const std::string own = options.comm == "peer" ? "copy" : options.comm;
   const PipelineOptions pipeline = {.ranks = ranks.process != nullptr ? ranks.process->size() : ranks.ranks,
                                     .transport = machine.transports.contains(own) ? own : "",
                                     .lowering = ranks.lowering,
@@ -141,6 +141,8 @@ bool isFirst(const Communicator* process) { return process == nullptr || process
 
 }  // namespace
 
+bool isOnGpus(const RunOptions& options) { return options.comm == "nccl" || options.comm == "peer"; }
+
 int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* process) {
   const auto step = [&](std::string_view name, const std::function<void()>& run) {
     if (process != nullptr) return agree(*process, name, run);
@@ -148,7 +150,7 @@ int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* proce
   };
   const std::shared_ptr<Device> device = openCpuDevice({.threads = 1});
   const std::shared_ptr<Stream> stream = device->createStream();
-  RunReport report(reportForm(options), file.program().name(), options.comm == "nccl" ? "cuda" : options.device);
+  RunReport report(reportForm(options), file.program().name(), isOnGpus(options) ? "cuda" : options.device);
   std::optional<OutputPlaces> places;
   InputValues inputs;
   std::vector<std::string> names;

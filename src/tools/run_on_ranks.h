@@ -15,4 +15,7 @@ namespace tokamak::tools {
 /// then are AgreedErrors, too. Null: the ranks are threads.
 int runOnRanks(ProgramFile& file, const RunOptions& options, Communicator* process = nullptr);
 
+/// Whether --comm says that each rank has a GPU.
+bool isOnGpus(const RunOptions& options);
+
 }  // namespace tokamak::tools

@@ -21,6 +21,7 @@
 #include "dist/mpi/mpi_communicator.h"
 #include "dist/nccl/nccl_communicator.h"
 #include "dist/nccl/nccl_library.h"
+#include "dist/peer_copy/peer_communicator.h"
 #include "dist/sockets/bootstrap.h"
 #include "jit/open_device.h"
 #include "tools/program_file.h"
@@ -95,9 +96,9 @@ std::unique_ptr<Communicator> overMpi(const RunOptions& options) {
 }
 
 // Its number on the machine is the GPU's. All ranks hear of one that has none, or no NCCL, before anybody waits for it.
-std::unique_ptr<Communicator> overNccl(const RunOptions& options) {
+std::unique_ptr<Communicator> betweenGpus(const RunOptions& options) {
   TK_REQUIRE(!options.written.contains("--device") || options.device == "cuda", Usage,
-             "--comm nccl --device {}: its ranks have a GPU each; leave --device out", options.device);
+             "--comm {} --device {}: its ranks have a GPU each; leave --device out", options.comm, options.device);
   const std::unique_ptr<Bootstrap> bootstrap = tcpBootstrap(tcpBootstrapFromEnvironment());
   std::shared_ptr<Device> device;
   std::string failure;
@@ -106,7 +107,7 @@ std::unique_ptr<Communicator> overNccl(const RunOptions& options) {
     TK_REQUIRE(reason.empty(), Unsupported, "no CUDA device: {}", reason);
     const int64_t number = localRankFromEnvironment(bootstrap->rank()) % countCudaDevices();
     device = openCudaDevice(number, {.poisons_memory = true});
-    NcclLibrary::load();
+    if (options.comm == "nccl") NcclLibrary::load();
   } catch (const Error& error) {
     failure = fmt::format("rank {}: {}", bootstrap->rank(), error.what());
   }
@@ -115,14 +116,16 @@ std::unique_ptr<Communicator> overNccl(const RunOptions& options) {
     if (bootstrap->rank() != 0) beSilent();
     throw AgreedError(ErrorCode::Unsupported, {reinterpret_cast<const char*>(told.data()), told.size()});
   }
-  return ncclCommunicator(*bootstrap, device,
-                          {.timeout = std::chrono::seconds(options.timeout), .operations = options.operations});
+  const std::chrono::seconds timeout(options.timeout);
+  if (options.comm == "nccl")
+    return ncclCommunicator(*bootstrap, device, {.timeout = timeout, .operations = options.operations});
+  return peerCommunicator(*bootstrap, device, {.timeout = timeout, .operations = options.operations});
 }
 
 }  // namespace
 
 int runOverProcesses(const RunOptions& options) {
-  const std::unique_ptr<Communicator> communicator = options.comm == "mpi" ? overMpi(options) : overNccl(options);
+  const std::unique_ptr<Communicator> communicator = isOnGpus(options) ? betweenGpus(options) : overMpi(options);
   const int64_t rank = communicator->rank();
   if (rank != 0) beSilent();
   keepTimeForLastWords(std::chrono::milliseconds(800));

@@ -959,6 +959,8 @@ static void testRanks(void) {
   Meeting meeting = {0, 0, 0};
   tokamak_bootstrap bootstrap = {sizeof bootstrap, &meeting, 0, 1, meetAlone};
   FAILS(tokamak_communicator_open_nccl(shared_device, &bootstrap, 0, ranks), TOKAMAK_ERROR_UNSUPPORTED, "");
+  FAILS(tokamak_communicator_open_peer(shared_device, &bootstrap, 0, ranks), TOKAMAK_ERROR_UNSUPPORTED,
+        "is no GPU; it is between GPUs");
   bootstrap.rank = 1;
   FAILS(tokamak_communicator_open_nccl(shared_device, &bootstrap, 0, ranks), TOKAMAK_ERROR_USAGE,
         "rank 1 of a job of 1");
@@ -990,6 +992,9 @@ static void testBootstrap(void) {
   meeting.is_silent = 0;
   OK(tokamak_communicator_open_nccl(gpu, &bootstrap, 0, &rank));
   CHECK(meeting.calls >= 3 && tokamak_communicator_size(rank) == 1);
+  tokamak_communicator_free(rank);
+  OK(tokamak_communicator_open_peer(gpu, &bootstrap, 0, &rank));
+  CHECK(tokamak_communicator_rank(rank) == 0 && tokamak_communicator_size(rank) == 1);
   tokamak_communicator_free(rank);
   tokamak_device_free(gpu);
 }

@@ -606,14 +606,18 @@ x, w = np.arange(16, dtype=np.float32).reshape(4, 4), np.eye(4, dtype=np.float32
 """
 
 
-def test_gpus_meet_by_a_function():
-    run_on_fake_gpu(ON_FAKE_GPUS + """
+@pytest.mark.parametrize("engine, backend", [("nccl", "NCCL"), ("peer", "CUDA")])
+def test_gpus_meet_by_a_function(engine, backend):
+    run_on_fake_gpu(ON_FAKE_GPUS + f"engine, backend = {engine!r}, {backend!r}\n" + """
 ranks, meeting, gathered = 2, Meeting(2), [None, None]
 
 def work(rank):
-    communicator = Communicator.nccl(meeting.of(rank), rank=rank, size=ranks, device=f"cuda:{rank}", timeout=30)
+    communicator = getattr(Communicator, engine)(meeting.of(rank), rank=rank, size=ranks, device=f"cuda:{rank}",
+                                                 timeout=30)
     assert (communicator.rank, communicator.size, communicator.device) == (rank, ranks, f"cuda:{rank}")
+    assert communicator.backend == backend
     executor = MultiDeviceExecutor(product(ranks), communicator)
+    assert f"backend={backend})" in executor.host_text()
     part = array_of(x[2 * rank:2 * rank + 2], rank)
     for _ in range(2):
         y, = executor.run([part, array_of(w, rank)])

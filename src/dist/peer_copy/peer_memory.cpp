@@ -41,8 +41,11 @@ PeerAddress PeerMemory::share(const void* address) {
   const DriverLibrary& driver = context_->driver();
   driver::Address base = 0;
   size_t bytes = 0;
-  context_->check(driver.address_range(&base, &bytes, addressOf(address)), "{}: asking what memory lies at {}",
-                  context_->name(), address);
+  const driver::Result found = driver.address_range(&base, &bytes, addressOf(address));
+  TK_REQUIRE(found == driver::kSuccess, Unsupported,
+             "{}: the memory at {} is none of the GPU's, and processes copy from memory of GPUs alone; communicate "
+             "tensors that are `in device`: the driver reports {}",
+             context_->name(), address, driver.describe(found));
   context_->check(driver.pointer_attribute(&shared.allocation, driver::kPointerBufferId, base),
                   "{}: asking for the number of the memory at {}", context_->name(), address);
   shared.offset = static_cast<int64_t>(addressOf(address) - base);

@@ -40,6 +40,7 @@ executor = tokamak.MultiDeviceExecutor(fd, ranks[0], streams=2)
 parts: list[Any] = executor.gather(executor.run(executor.shard([np.ones(3)]), number=0))
 sharding: tokamak.Sharding | None = executor.output_shardings[0]
 gpu: tokamak.Communicator = tokamak.Communicator.nccl(lambda own: [own], rank=0, size=1, device="cuda:0")
+copies: tokamak.Communicator = tokamak.Communicator.peer(lambda own: [own], rank=0, size=1, device="cuda:0")
 told: list[bytes] = gpu.exchange(b"")
 try:
     executor([])
