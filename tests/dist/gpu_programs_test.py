@@ -34,6 +34,18 @@ schedule {
 }
 """
 
+# The number of chunks is nobody's: the machine's model chooses it, for the transport of the engine.
+CHUNKS = """fusion f(x: f32[8, 4] mesh(0, 1) in device, w: f32[4, 4] mesh(0, 1) in device) -> y {
+  symbol chunks: i64
+  y: f32[8, 4] mesh(0, 1) in device = matmul(x, w)
+}
+schedule {
+  split(y, axis=0, factor=chunks, inner_split=false)
+  parallelize(y, axis=0, type=Stream)
+}
+"""
+MACHINE = pathlib.Path(__file__).parents[2] / "examples" / "machines" / "h200.json"
+
 BROADCAST = """%HostIrContainer { (@T0) -> (@T1) :
   Communication 0 (type=Broadcast, team=(0), root=0, input=@T0, output=@T1, backend=NCCL)
   Wait Communication 0
@@ -83,7 +95,7 @@ def job(launcher, *options, others=None):
 
 
 class Programs:
-    """What both engines do alike; `comm` is the engine."""
+    """What both engines do alike; `comm` is the engine, `transport` its name in machines."""
 
     def run_jobs(self, text, *jobs, **variables):
         return run(self.comm, text, *jobs, **variables)
@@ -119,6 +131,13 @@ class Programs:
         self.assertEqual(code, 2, printed)
         self.assertIn("bootstrap: $RANK is not set", printed)
 
+    def test_chunks_are_chosen_for_the_transport_of_the_engine(self):
+        (first, printed), (second, silent) = self.run_jobs(
+            CHUNKS, *job(as_of_torchrun, "--machine", MACHINE, "--check"), TOKAMAK_CUBLASLT=OPTIONS.fake_driver)
+        self.assertEqual((first, second), (0, 0), printed + silent)
+        self.assertIn(f"chosen: chunks = 1, by {self.transport}, ", printed)
+        self.assertEqual(printed.count("  by "), 1, printed)
+
     def test_options_without_effect(self):
         ((code, printed),) = self.run_jobs(COPY, ({}, ("--device", "cpu")))
         self.assertEqual(code, 2, printed)
@@ -129,7 +148,7 @@ class Programs:
 
 
 class NcclPrograms(Programs, unittest.TestCase):
-    comm = "nccl"
+    comm, transport = "nccl", "nccl"
 
     def test_all_ranks_hear_of_one_without_nccl(self):
         (first, printed), (second, silent) = self.run_jobs(COPY, *job(as_of_torchrun), TOKAMAK_NCCL="/nowhere/nccl.so")
@@ -139,7 +158,7 @@ class NcclPrograms(Programs, unittest.TestCase):
 
 
 class PeerPrograms(Programs, unittest.TestCase):
-    comm = "peer"
+    comm, transport = "peer", "copy"
 
     def test_ranks_copy_from_one_another(self):
         (first, printed), (second, silent) = self.run_jobs(
