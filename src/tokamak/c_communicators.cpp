@@ -74,7 +74,6 @@ tokamak_error* openBetweenGpus(OpenBetweenGpus& open, tokamak_device* device, co
 }  // namespace tokamak::c
 
 namespace c = tokamak::c;
-using tokamak::Bootstrap;
 using tokamak::Communicator;
 using tokamak::Device;
 using tokamak::openLocalCommunicators;
