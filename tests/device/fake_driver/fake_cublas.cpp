@@ -277,7 +277,7 @@ int cublasLtMatmul(void*, void* product, const void* alpha, const void* a, void*
     std::memset(workspace, 0x5A, workspace_bytes);
     multiply(call);
   };
-  as<fake::Stream>(stream)->push(fake::watched(fake::Activity::Kernel, run));
+  fake::streamOf(stream)->push(fake::watched(fake::Activity::Kernel, run));
   return 0;
 }
 

@@ -73,15 +73,7 @@ T* as(void* handle) {
   return static_cast<T*>(handle);
 }
 
-// Null is the default stream of the current context, which lasts as long as that.
-fake::Stream* streamOf(void* stream) {
-  if (stream != nullptr) return as<fake::Stream>(stream);
-  fake::Context& context = *current.back();
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  if (context.default_stream == nullptr) context.default_stream = std::make_shared<fake::Stream>(context);
-  return context.default_stream.get();
-}
+using fake::streamOf;
 
 struct LaunchConfig {
   uint32_t grid[3];
@@ -137,6 +129,15 @@ uint64_t loadFlag(uint64_t address) {
 }
 
 }  // namespace
+
+fake::Stream* fake::streamOf(void* stream) {
+  if (stream != nullptr) return as<fake::Stream>(stream);
+  fake::Context& context = *current.back();
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (context.default_stream == nullptr) context.default_stream = std::make_shared<fake::Stream>(context);
+  return context.default_stream.get();
+}
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the driver's
 extern "C" {

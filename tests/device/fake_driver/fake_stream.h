@@ -80,4 +80,7 @@ class Stream {
   std::thread thread_;
 };
 
+/// The stream of a handle. Null is the default stream of the current context, which lasts as long as that.
+Stream* streamOf(void* stream);
+
 }  // namespace fake
