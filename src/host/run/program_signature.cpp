@@ -78,10 +78,11 @@ CallValues ProgramSignature::bind(const std::vector<std::pair<Val*, RunValue>>& 
 // What a plan's key does not tell: that everything is there, on this device, and apart. Takes nothing from the heap.
 void ProgramSignature::requirePlaces(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   const auto requireDevice = [&](const TensorView& tv, const Tensor& tensor) {
+    if (&tensor.device() == &device_) return;
     const std::string& given = tensor.device().properties().name;
     const std::string& wanted = device_.properties().name;
-    TK_REQUIRE(&tensor.device() == &device_, Bind, "{}: the given tensor is on device {}, the program runs on {}",
-               toString(tv), given, given == wanted ? "another Device object of that name" : wanted);
+    TK_RAISE(Bind, "{}: the given tensor is on device {}, the program runs on {}", toString(tv), given,
+             given == wanted ? "another Device object of that name" : wanted);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
     TK_REQUIRE(inputs[i].isDefined(), Bind, "input {} is missing", toString(*tensors_[i]));
