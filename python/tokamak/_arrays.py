@@ -63,9 +63,14 @@ def note_written(arrays):
     torch = sys.modules.get("torch")
     if torch is None:
         return
-    tensors = [each for each in arrays if isinstance(each, torch.Tensor) and not each.is_inference()]
-    if tensors:
+    kind = torch.Tensor
+    tensors = [each for each in arrays if isinstance(each, kind)]
+    if not tensors:
+        return
+    try:
         torch.autograd.graph.increment_version(tensors)
+    except RuntimeError:  # those of inference mode have no versions
+        torch.autograd.graph.increment_version([each for each in tensors if not each.is_inference()])
 
 
 def require_written_by_hand(arrays):

@@ -521,15 +521,16 @@ class FusionDefinition:
             inputs = self._with_seed(self._flat(inputs))
         if out is not None and not isinstance(out, (list, tuple)):
             out = listed("execute: out", out)
-        if out is not None or self._updated:
-            require_written_by_hand([*(out or ()), *(inputs[i] for i in self._updated if i < len(inputs))])
+        written = self._written(inputs, out) if self._updated else out
+        if written is not None:
+            require_written_by_hand(written)
         try:
             program = self._fast
             if program is not None and device is None and not override_user_schedule:
                 outputs = program.try_execute(inputs, out, self._last)
                 if outputs is not None:
-                    if out is not None or self._updated:
-                        self._note_written(inputs, out)
+                    if written is not None:
+                        note_written(written)
                     return outputs
             return self._execute(self._flat(inputs), out, device, override_user_schedule)
         except _tokamak.Error as error:
@@ -587,8 +588,8 @@ class FusionDefinition:
             if complaint:
                 raise _tokamak.Error(f"Validation error in output {i}: {complaint}")
 
-    def _note_written(self, inputs, out):
-        note_written([*(out or ()), *(inputs[i] for i in self._updated)])
+    def _written(self, inputs, out):
+        return [*(out or ()), *(inputs[i] for i in self._updated if i < len(inputs))]
 
     def _execute(self, inputs, out, device, override_user_schedule):
         """Calls of any kind."""
@@ -596,7 +597,7 @@ class FusionDefinition:
             return self._executed(inputs, out, device, override_user_schedule)
         finally:
             if (out is not None or self._updated) and len(inputs) == len(self._inputs):
-                self._note_written(inputs, out)
+                note_written(self._written(inputs, out))
 
     def _executed(self, inputs, out, device, override_user_schedule):
         place = place_of(inputs, device)

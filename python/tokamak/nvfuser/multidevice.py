@@ -10,7 +10,7 @@ from .. import _calls, _tokamak
 from .. import communicator as communicators
 from .. import multi_device
 from .._arguments import flag, integer, shown
-from .._arrays import place_of
+from .._arrays import note_written, place_of
 from .._mesh import DeviceMesh, Sharding
 from .._programs import STREAMS, program_for
 from .._values import Tensor
@@ -181,7 +181,7 @@ class MultiDeviceExecutor:
         program, last = self._compiled(place)
         outputs: list[Any] = _calls.run(program, inputs, None, last, place, definition._library)
         if definition._updated:
-            definition._note_written(inputs, None)
+            note_written(definition._written(inputs, None))
         return outputs
 
     def _compiled(self, place):
