@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "python/cupy_arrays.h"
+#include "python/python_objects.h"
 #include "runtime/cpu/open_mp.h"
 
 namespace tokamak::python {
@@ -14,17 +16,6 @@ namespace tokamak::python {
 namespace {
 
 constexpr const char* kAttribute = "__dlpack_c_exchange_api__";
-
-struct Release {
-  void operator()(PyObject* object) const { Py_DECREF(object); }
-};
-using Owned = std::unique_ptr<PyObject, Release>;
-
-Owned attributeOf(PyObject* object, const char* name) {
-  Owned found(PyObject_GetAttrString(object, name));
-  if (found == nullptr) PyErr_Clear();
-  return found;
-}
 
 bool isTextEqual(PyObject* text, const char* wanted) {
   return text != nullptr && PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, wanted) == 0;
@@ -116,16 +107,6 @@ bool viewTold(const dlpack::Array& array, ArrayView& view) {
   return true;
 }
 
-Owned integersOf(const std::vector<int64_t>& numbers) {
-  Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
-  for (size_t i = 0; tuple != nullptr && i < numbers.size(); ++i) {
-    PyObject* const number = PyLong_FromLongLong(numbers[i]);
-    if (number == nullptr) return nullptr;
-    PyTuple_SetItem(tuple.get(), static_cast<Py_ssize_t>(i), number);
-  }
-  return tuple;
-}
-
 }  // namespace
 
 // The table's arrays on a GPU do not know of torch's streams (record_stream()); those of torch's own function do, at
@@ -152,6 +133,7 @@ ArrayType ArrayType::described(PyTypeObject* type) {
   auto* const object = reinterpret_cast<PyObject*>(type);
   made.type_ = type;
   made.table_ = findTable(object);
+  made.is_cupys_ = made.table_ == nullptr && isCupyArrayType(type);
   const Owned module = attributeOf(object, "__module__");
   const bool is_torch = isTextEqual(module.get(), "torch") || isTextEqual(module.get(), "torch.nn.parameter");
   if (made.table_ != nullptr && is_torch) made.learnFromTorch();
@@ -166,12 +148,13 @@ const ArrayType* ArrayType::of(PyObject* array, const ArrayType* guess) {
     if (each.type_ == type) return &each;
   }
   ArrayType made = described(type);
-  if (made.table_ == nullptr) return nullptr;
+  if (made.table_ == nullptr && !made.is_cupys_) return nullptr;
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   return &known.emplace_back(made);
 }
 
 bool ArrayType::view(PyObject* array, ArrayView& view) const {
+  if (is_cupys_) return viewCupyArray(array, view);
   dlpack::Array told;
   if (table_->view(array, &told) == 0) return viewTold(told, view);
   PyErr_Clear();
@@ -179,6 +162,7 @@ bool ArrayType::view(PyObject* array, ArrayView& view) const {
 }
 
 bool ArrayType::currentStream(const dlpack::Device& device, void*& stream) const {
+  if (is_cupys_) return currentCupyStream(device.id, stream);
   if (table_->current_stream == nullptr) return false;
   if (table_->current_stream(device.type, device.id, &stream) == 0) return true;
   PyErr_Clear();
@@ -194,8 +178,8 @@ PyObject* ArrayType::gpuOfTorch(int32_t id) const {
 }
 
 PyObject* ArrayType::makeByTorch(const OutputLayout& layout, const dlpack::Device& device) const {
-  const Owned sizes = integersOf(layout.sizes);
-  const Owned strides = integersOf(layout.strides);
+  const Owned sizes = tupleOfIntegers(layout.sizes);
+  const Owned strides = tupleOfIntegers(layout.strides);
   PyObject* const place = gpuOfTorch(device.id);
   static PyObject* const names = Py_BuildValue("(ss)", "dtype", "device");
   if (sizes == nullptr || strides == nullptr || place == nullptr || names == nullptr) return nullptr;
@@ -207,6 +191,11 @@ PyObject* ArrayType::makeByTorch(const OutputLayout& layout, const dlpack::Devic
 PyObject* ArrayType::make(const OutputLayout& layout, const dlpack::Device& device, ArrayView& view) const {
   if (empty_strided_ != nullptr && device.type != dlpack::DeviceType::Cpu && layout.offset == 0) {
     PyObject* const made = makeByTorch(layout, device);
+    if (made != nullptr) this->view(made, view);
+    return made;
+  }
+  if (is_cupys_) {
+    PyObject* const made = newCupyArray(type_, layout);
     if (made != nullptr) this->view(made, view);
     return made;
   }

@@ -1,4 +1,4 @@
-// Arrays of types that have DLPack's table of functions, such as torch's: the fast way in and out.
+// Arrays of types that have DLPack's table of functions, such as torch's, and CuPy's: the fast way in and out.
 #pragma once
 
 #include <Python.h>
@@ -19,8 +19,9 @@ namespace tokamak::python {
 /// A type of arrays. Thread safety: with the interpreter's lock.
 class ArrayType {
  public:
-  /// Of an array. Null for types without a table, and for subclasses, which may have other elements than their base
-  /// (Parameter of torch is taken as its base). Lives as long as the process. `guess` (may be null): what it may be.
+  /// Of an array. Null for types without a table but CuPy's, and for subclasses, which may have other elements than
+  /// their base (Parameter of torch is taken as its base). Lives as long as the process. `guess` (may be null): what it
+  /// may be.
   static const ArrayType* of(PyObject* array, const ArrayType* guess = nullptr);
 
   /// False for arrays that the table does not tell, or of types or ranks that the library lacks.
@@ -41,6 +42,7 @@ class ArrayType {
 
   PyTypeObject* type_ = nullptr;
   const dlpack::ExchangeTable* table_ = nullptr;
+  bool is_cupys_ = false;                // which has no table
   PyObject* empty_strided_ = nullptr;    // torch's, for its types
   PyObject* device_ = nullptr;           // torch.device
   mutable std::vector<PyObject*> gpus_;  // of torch.device, by number; null: none yet

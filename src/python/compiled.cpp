@@ -340,7 +340,7 @@ nb::object Compiled::tryTakeOutputs(CallState& state, const KnownLayouts& layout
                                           : newOutput(state, layouts.outputs[i], lain);
     const ArrayType* type = nullptr;
     if (written.is_valid() && !view(array.ptr(), lain, type)) return nb::none();
-    if (!is_on_processor_ && written.is_valid() && type != state.type) return nb::none();
+    if (!is_on_processor_ && (lain.device != place_ || (written.is_valid() && type != state.type))) return nb::none();
     PyList_SetItem(outputs.ptr(), at, array.release().ptr());
     state.put(lain, state.outputs[i]);
   }

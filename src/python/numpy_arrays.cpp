@@ -21,12 +21,16 @@ constexpr int64_t kFewBytes = 2048;  // below, NumPy's own memory does
 enum class State : uint8_t { Unknown, Loaded, Refused };
 State numpy_state = State::Unknown;
 
-bool isLoadedFor(PyObject* given) {
+bool isLoaded() {
   if (numpy_state != State::Unknown) return numpy_state == State::Loaded;
-  if (std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") != 0) return false;
   numpy_state = _import_array() == 0 ? State::Loaded : State::Refused;
   if (numpy_state == State::Refused) PyErr_Clear();
   return numpy_state == State::Loaded;
+}
+
+bool isLoadedFor(PyObject* given) {
+  if (numpy_state == State::Unknown && std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") != 0) return false;
+  return isLoaded();
 }
 
 // NumPy's number of bfloat16, which ml_dtypes registers; NPY_NOTYPE, with Python's error raised, without that.
@@ -47,26 +51,25 @@ int bfloat16Number() {
   return number;
 }
 
-bool isBFloat16(PyArrayObject* array) {
-  const int number = PyArray_TYPE(array);
-  if (number < NPY_USERDEF || PyArray_DESCR(array)->type != 'E' || PyArray_ITEMSIZE(array) != 2) return false;
+bool isBFloat16(const PyArray_Descr* type) {
+  const int number = type->type_num;
+  if (number < NPY_USERDEF || type->type != 'E') return false;
   const int bfloat16 = bfloat16Number();
   if (bfloat16 == NPY_NOTYPE) PyErr_Clear();
   return number == bfloat16;
 }
 
-std::optional<DataType> elementTypeOf(PyArrayObject* array) {
-  if (PyArray_ISBYTESWAPPED(array)) return std::nullopt;
-  const auto bytes = PyArray_ITEMSIZE(array);
-  switch (PyArray_TYPE(array)) {
+std::optional<DataType> elementTypeOf(const PyArray_Descr* type) {
+  if (PyArray_ISNBO(type->byteorder) == 0) return std::nullopt;
+  switch (type->type_num) {
     case NPY_BOOL: return DataType::Bool;
     case NPY_HALF: return DataType::F16;
     case NPY_FLOAT: return DataType::F32;
     case NPY_DOUBLE: return DataType::F64;
-    case NPY_INT:
-    case NPY_LONG:
-    case NPY_LONGLONG: return bytes == 4 ? DataType::I32 : DataType::I64;
-    default: return isBFloat16(array) ? std::optional(DataType::BF16) : std::nullopt;
+    case NPY_INT: return DataType::I32;
+    case NPY_LONG: return sizeof(long) == 4 ? DataType::I32 : DataType::I64;
+    case NPY_LONGLONG: return DataType::I64;
+    default: return isBFloat16(type) ? std::optional(DataType::BF16) : std::nullopt;
   }
 }
 
@@ -88,7 +91,7 @@ int numberOf(DataType dtype) {
 bool viewNumPyArray(PyObject* given, ArrayView& view) {
   if (!isLoadedFor(given) || !PyArray_CheckExact(given)) return false;
   auto* const array = reinterpret_cast<PyArrayObject*>(given);
-  const auto dtype = elementTypeOf(array);
+  const auto dtype = elementTypeOf(PyArray_DESCR(array));
   if (!dtype || PyArray_NDIM(array) > static_cast<int>(Tensor::kMaxRank)) return false;
   view.data = PyArray_DATA(array);
   view.dtype = *dtype;
@@ -110,8 +113,7 @@ bool viewNumPyArray(PyObject* given, ArrayView& view) {
 bool canMakeNumPyArrays() { return numpy_state == State::Loaded; }
 
 PyObject* newNumPyArray(const OutputLayout& layout) {
-  const int number = numberOf(layout.dtype);
-  PyArray_Descr* const type = number == NPY_NOTYPE ? nullptr : PyArray_DescrFromType(number);
+  auto* const type = reinterpret_cast<PyArray_Descr*>(numPyTypeOf(layout.dtype));
   if (type == nullptr) return nullptr;
   const int64_t bytes = sizeOf(layout.dtype);
   std::array<npy_intp, Tensor::kMaxRank> sizes = {};
@@ -142,6 +144,21 @@ PyObject* newNumPyArray(const OutputLayout& layout) {
     return nullptr;
   }
   return made;
+}
+
+std::optional<DataType> dataTypeOfNumPy(PyObject* dtype) {
+  if (!isLoaded() || !PyArray_DescrCheck(dtype)) return std::nullopt;
+  const auto* const type = reinterpret_cast<const PyArray_Descr*>(dtype);
+  return elementTypeOf(type);
+}
+
+PyObject* numPyTypeOf(DataType dtype) {
+  if (!isLoaded()) {
+    PyErr_SetString(PyExc_ImportError, "this NumPy is older than the one that tokamak was compiled with");
+    return nullptr;
+  }
+  const int number = numberOf(dtype);
+  return number == NPY_NOTYPE ? nullptr : reinterpret_cast<PyObject*>(PyArray_DescrFromType(number));
 }
 
 }  // namespace tokamak::python

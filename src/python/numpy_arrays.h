@@ -3,6 +3,8 @@
 
 #include <Python.h>
 
+#include <optional>
+
 #include "device/output_layout.h"
 #include "python/array_view.h"
 
@@ -17,5 +19,11 @@ bool canMakeNumPyArrays();
 /// A new array that lies so in memory of its own, and is a new reference; null where Python raised an error, as for
 /// bf16 without the package ml_dtypes. With the interpreter's lock, where canMakeNumPyArrays().
 PyObject* newNumPyArray(const OutputLayout& layout);
+
+/// The type of elements that an object numpy.dtype stands for. Nothing for types and byte orders that the library lacks,
+/// and for other objects. With the interpreter's lock.
+std::optional<DataType> dataTypeOfNumPy(PyObject* dtype);
+/// numpy.dtype, a new reference; null where Python raised an error. With the interpreter's lock.
+PyObject* numPyTypeOf(DataType dtype);
 
 }  // namespace tokamak::python

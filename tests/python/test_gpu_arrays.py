@@ -100,6 +100,117 @@ for number in (3, np.int64(3), np.array(3)):
 """)
 
 
+CUPY = """
+import types
+
+class Memory:
+    device_id = 0
+    def __init__(self, owner, ptr):
+        self.owner, self.ptr = owner, ptr
+    def __add__(self, bytes):
+        return Memory(self.owner, self.ptr + bytes)
+
+asked = []
+
+def allocated(bytes):
+    asked.append(("alloc", bytes))
+    owner = array_of(np.zeros((bytes + 3) // 4, np.float32))
+    return Memory(owner, owner.__cuda_array_interface__["data"][0])
+
+class ndarray:
+    def __init__(self, shape, dtype=float, memptr=None, strides=None):
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.data = allocated(int(np.prod(shape)) * self.dtype.itemsize) if memptr is None else memptr
+        by_rows = [int(np.prod(shape[i + 1:])) * self.dtype.itemsize for i in range(len(shape))]
+        self.strides = tuple(by_rows if strides is None else strides)
+    def __dlpack_device__(self):
+        return (2, self.data.device_id)
+    def __dlpack__(self, **named):
+        raise RuntimeError("the slow way was gone")
+
+ndarray.__module__ = "cupy"
+
+def current_stream(device=0):
+    asked.append(("stream", device))
+    return types.SimpleNamespace(ptr=0)
+
+cupy, cupy.cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
+cupy.ndarray, cupy.cuda.alloc, cupy.cuda.get_current_stream = ndarray, allocated, current_stream
+sys.modules.update({"cupy": cupy, "cupy.cuda": cupy.cuda})
+
+def cupy_array_of(values, dtype=np.float32):
+    made = ndarray(values.shape, dtype)
+    given = np.ascontiguousarray(values, dtype)
+    ctypes.memmove(made.data.ptr, given.ctypes.data, given.nbytes)
+    return made
+
+def values_of_cupy(array):
+    fake.cuStreamSynchronize(None)
+    sizes = [(size - 1) * stride for size, stride in zip(array.shape, array.strides)]
+    there = (ctypes.c_char * (sum(sizes) + array.dtype.itemsize)).from_address(array.data.ptr)
+    return np.lib.stride_tricks.as_strided(np.frombuffer(there, array.dtype), array.shape, array.strides).copy()
+"""
+
+
+def test_arrays_of_cupy_are_read_by_their_attributes():
+    run(CUPY + """
+fd = cube()
+x = cupy_array_of(values)
+y, = fd.execute([array_of(values)])  # compiles, the slow way
+for _ in range(3):
+    asked.clear()
+    y, = fd.execute([x])
+    assert type(y) is ndarray and y.dtype == np.float32 and y.strides == (8, 4), (y.dtype, y.strides)
+    np.testing.assert_array_equal(values_of_cupy(y), wanted)
+    assert asked.count(("stream", 0)) == 1 and asked.count(("alloc", 16)) == 1, asked
+out = cupy_array_of(np.zeros((2, 2)))
+made, = fd.execute([x], out=[out])
+assert made is out
+np.testing.assert_array_equal(values_of_cupy(out), wanted)
+turned = ndarray((2, 2), np.float32, memptr=x.data, strides=(4, 8))
+refused(tokamak.BindError, "stride 1, but its stride is 2", lambda: fd.execute([turned]))
+""")
+
+
+def test_outputs_of_cupy_that_do_not_lie_by_rows():
+    run(CUPY + """
+with FusionDefinition() as fd:
+    x = fd.define_tensor([-1, -1], contiguity=True)
+    fd.add_output(fd.ops.matmul(x, x), stride_order=[0, 1])
+fd.execute([array_of(values)])
+x = cupy_array_of(values)
+for _ in range(2):
+    y, = fd.execute([x])
+    assert type(y) is ndarray and y.strides == (4, 8), y.strides
+    np.testing.assert_array_equal(values_of_cupy(y), values @ values)
+""")
+
+
+def test_arrays_of_cupy_that_are_odd():
+    run(CUPY + """
+fd = cube()
+fd.execute([array_of(values)])
+x = cupy_array_of(values)
+fd.execute([x])
+def odd(**changes):
+    made = ndarray((2, 2), np.float32, memptr=x.data)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+elsewhere = Memory(x.data.owner, x.data.ptr)
+elsewhere.device_id = 1
+for changes in ({"dtype": np.dtype(">f4")}, {"dtype": "f4"}, {"dtype": np.dtype("c8")}, {"strides": (8,)},
+                {"strides": (7, 3)}, {"shape": [2, 2]}, {"shape": ("a", 2)}, {"shape": (2,) * 100},
+                {"shape": (2 ** 70, 2)}, {"data": None}, {"data": Memory(None, "a")}, {"data": Memory(None, 2 ** 70)},
+                {"data": elsewhere}):
+    refused(Exception, "", lambda: fd.execute([odd(**changes)]))  # by the slow way
+class Masked(ndarray):
+    pass
+refused(Exception, "the slow way", lambda: fd.execute([Masked((2, 2), np.float32, memptr=x.data)]))
+np.testing.assert_array_equal(values_of_cupy(*fd.execute([x])), wanted)
+""")
+
+
 def test_the_stream_is_told_to_producers():
     run("""
 fd = cube()
