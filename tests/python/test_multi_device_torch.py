@@ -58,7 +58,7 @@ def test_a_store_is_a_bootstrap():
     told = {}
 
     def meet(rank):
-        bootstrap = _bootstrap_of(store, rank, 3, 60.0)
+        bootstrap = _bootstrap_of("nccl", store, rank, 3, 60.0)
         told[rank] = [bootstrap.exchange(b"%d" % rank), bootstrap.exchange(b"again %d" % rank)]
 
     threads = [threading.Thread(target=meet, args=[rank]) for rank in range(3)]
@@ -76,7 +76,7 @@ from tokamak.communicator import _bootstrap_of
 
 torch.distributed.init_process_group("gloo")
 group = torch.distributed.group.WORLD
-bootstrap = _bootstrap_of(group, None, None, 60.0)
+bootstrap = _bootstrap_of("nccl", group, None, None, 60.0)
 assert (bootstrap.rank, bootstrap.size) == (group.rank(), group.size())
 for turn in range(2):
     parts = bootstrap.exchange(bytes([turn, bootstrap.rank]))
