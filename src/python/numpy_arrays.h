@@ -20,8 +20,8 @@ bool canMakeNumPyArrays();
 /// bf16 without the package ml_dtypes. With the interpreter's lock, where canMakeNumPyArrays().
 PyObject* newNumPyArray(const OutputLayout& layout);
 
-/// The type of elements that an object numpy.dtype stands for. Nothing for types and byte orders that the library lacks,
-/// and for other objects. With the interpreter's lock.
+/// The type of elements that an object numpy.dtype stands for. Nothing for types and byte orders that the library
+/// lacks, and for other objects. With the interpreter's lock.
 std::optional<DataType> dataTypeOfNumPy(PyObject* dtype);
 /// numpy.dtype, a new reference; null where Python raised an error. With the interpreter's lock.
 PyObject* numPyTypeOf(DataType dtype);
