@@ -5,6 +5,8 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -130,7 +132,12 @@ uint64_t loadFlag(uint64_t address) {
 
 }  // namespace
 
+// A real driver ends the process at a stream that was destroyed, too, but not always.
 fake::Stream* fake::streamOf(void* stream) {
+  if (stream != nullptr && !Stream::isLive(stream)) {
+    std::fputs("the fake driver: a stream that was destroyed\n", stderr);
+    std::abort();
+  }
   if (stream != nullptr) return as<fake::Stream>(stream);
   fake::Context& context = *current.back();
   static std::mutex mutex;

@@ -1,5 +1,6 @@
 #include "fake_stream.h"
 
+#include <set>
 #include <utility>
 
 namespace fake {
@@ -26,7 +27,23 @@ bool Completion::isComplete() {
   return is_complete_;
 }
 
-Stream::Stream(Context& context) : context_(context), thread_([this] { run(); }) {}
+namespace {
+
+// (Never destroyed: streams may go later.)
+auto& live_mutex = *new std::mutex();
+auto& live = *new std::set<const void*>();
+
+}  // namespace
+
+Stream::Stream(Context& context) : context_(context), thread_([this] { run(); }) {
+  const std::lock_guard lock(live_mutex);
+  live.insert(this);
+}
+
+bool Stream::isLive(const void* handle) {
+  const std::lock_guard lock(live_mutex);
+  return live.contains(handle);
+}
 
 Stream::~Stream() {
   {
@@ -35,6 +52,8 @@ Stream::~Stream() {
   }
   wake_.notify_all();
   thread_.join();
+  const std::lock_guard lock(live_mutex);
+  live.erase(this);
 }
 
 void Stream::push(std::function<void()> work) {

@@ -58,6 +58,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   /// Runs what is left.
   ~Stream();
+  static bool isLive(const void* handle);
 
   Context& context() { return context_; }
   /// Becomes a node where the stream is captured. Skipped once the context is lost.
