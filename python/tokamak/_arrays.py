@@ -252,7 +252,7 @@ class _Others:
     def __init__(self, root, take, place):
         self._take = take
         self._device = open_device(place)
-        self.stream = sys.modules["cupy"].cuda.get_current_stream().ptr if root == "cupy" else None
+        self.stream = sys.modules["cupy"].cuda.get_current_stream() if root == "cupy" else None
 
     def make(self, layout):
         return _tokamak.Array(self._device, _compact(layout), self.stream)

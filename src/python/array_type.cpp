@@ -161,10 +161,10 @@ bool ArrayType::view(PyObject* array, ArrayView& view) const {
   return false;
 }
 
-bool ArrayType::currentStream(const dlpack::Device& device, void*& stream) const {
+bool ArrayType::currentStream(const dlpack::Device& device, CallersStream& stream) const {
   if (is_cupys_) return currentCupyStream(device.id, stream);
   if (table_->current_stream == nullptr) return false;
-  if (table_->current_stream(device.type, device.id, &stream) == 0) return true;
+  if (table_->current_stream(device.type, device.id, &stream.handle) == 0) return true;
   PyErr_Clear();
   return false;
 }

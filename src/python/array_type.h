@@ -9,6 +9,7 @@
 
 #include "device/output_layout.h"
 #include "python/array_view.h"
+#include "python/callers_stream.h"
 
 namespace tokamak {
 class OpenMp;
@@ -30,7 +31,7 @@ class ArrayType {
   /// is what it says of itself.
   PyObject* make(const OutputLayout& layout, const dlpack::Device& device, ArrayView& view) const;
   /// By which whoever makes such arrays orders his work on a device. False where the type does not tell.
-  bool currentStream(const dlpack::Device& device, void*& stream) const;
+  bool currentStream(const dlpack::Device& device, CallersStream& stream) const;
   /// Whose threads its library works on, on the processor; null where that has threads of its own.
   const OpenMp* openMp() const { return open_mp_; }
 

@@ -398,8 +398,8 @@ Tensor CallArrays::take(PyObject* given, bool is_written) {
 // Whether arrays of this type are there for work on the stream of the call without being asked.
 bool CallArrays::isInOrder(const ArrayType& type) const {
   if (isOnProcessor()) return false;
-  void* stream = nullptr;
-  return type.currentStream(device_.place(), stream) && stream == stream_->nativeHandle();
+  CallersStream stream;
+  return type.currentStream(device_.place(), stream) && stream.handle == stream_->nativeHandle();
 }
 
 Argument CallArrays::argument(PyObject* given, const TensorView* tensor, DataType number_type,

@@ -16,9 +16,9 @@ void CallState::begin() {
   for (std::vector<Tensor>* tensors : {&inputs, &outputs}) std::ranges::fill(*tensors, Tensor());
 }
 
-void CallState::adopt(void* stream) {
-  if (adopted_ == stream) return;
-  stream_ = adoptCudaStream(device_, stream);
+void CallState::adopt(const CallersStream& stream) {
+  if (adopted_ && adopted_->handle == stream.handle && adopted_->owner.is(stream.owner)) return;
+  stream_ = python::adopt(device_, stream);
   adopted_ = stream;
 }
 

@@ -41,7 +41,7 @@ class CallState {
   /// Whether some work has failed since begin().
   bool isSpent() const { return device_.raiseCount().load() != raises_; }
   /// Work of the call goes to this stream of a GPU.
-  void adopt(void* stream);
+  void adopt(const CallersStream& stream);
   /// The tensor over the array, in its place; notes where it lies otherwise than the last one there. Errors: Bind.
   void put(const ArrayView& array, Tensor& place);
   /// The call is done: the next one may lie alike.
@@ -59,7 +59,7 @@ class CallState {
  private:
   Device& device_;
   std::shared_ptr<Stream> stream_;
-  std::optional<void*> adopted_;
+  std::optional<CallersStream> adopted_;
   uint32_t raises_ = 0;
 };
 

@@ -224,7 +224,7 @@ bool Compiled::tryTake(PyObject* inputs, CallState& state) const {
 
 // The caller's stream of a GPU.
 bool Compiled::tryAdopt(CallState& state) const {
-  void* stream = nullptr;
+  CallersStream stream;
   if (state.type == nullptr || !state.type->currentStream(place_, stream)) return false;
   state.adopt(stream);
   return true;
@@ -398,7 +398,7 @@ void Compiled::run(std::span<const ArrayView> inputs, std::span<const ArrayView>
   state.scalars = numbers;
   for (size_t i = 0; i < inputs.size(); ++i) state.put(inputs[i], state.inputs.at(i));
   for (size_t i = 0; i < outputs.size(); ++i) state.put(outputs[i], state.outputs.at(i));
-  if (!is_on_processor_) state.adopt(stream);
+  if (!is_on_processor_) state.adopt({.handle = stream});
   if (!state.memo.lies_alike) state.layouts = nullptr;
   source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars, &state.memo);
   if (is_on_processor_) device_->synchronize(state.stream());
@@ -406,18 +406,20 @@ void Compiled::run(std::span<const ArrayView> inputs, std::span<const ArrayView>
   lease.giveBack();
 }
 
-std::shared_ptr<Stream> Compiled::streamOf(std::optional<uintptr_t> stream) {
-  if (stream && !is_on_processor_) return adoptCudaStream(*device_, std::bit_cast<void*>(*stream));
+std::shared_ptr<Stream> Compiled::streamOf(const std::optional<CallersStream>& stream) {
+  if (stream && !is_on_processor_) return adopt(*device_, *stream);
   const std::lock_guard lock(mutex_);
   if (stream_ == nullptr) stream_ = device_->createStream();
   return stream_;
 }
 
-std::unique_ptr<PythonCall> Compiled::call(const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream) {
+std::unique_ptr<PythonCall> Compiled::call(const std::vector<PyObject*>& inputs,
+                                           const std::optional<CallersStream>& stream) {
   return std::make_unique<PythonCall>(*this, inputs, stream);
 }
 
-PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream)
+PythonCall::PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs,
+                       const std::optional<CallersStream>& stream)
     : compiled_(compiled),
       has_callers_stream_(stream.has_value()),
       stream_(compiled.streamOf(stream)),

@@ -53,7 +53,7 @@ class LastCall {
 /// and run.
 class PythonCall {
  public:
-  PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
+  PythonCall(Compiled& compiled, const std::vector<PyObject*>& inputs, const std::optional<CallersStream>& stream);
 
   /// How the outputs lie, in the order in which calls give them. Errors: those of Program::outputLayouts().
   std::vector<OutputLayout> outputLayouts();
@@ -141,7 +141,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
 
   /// A call of any kind. On a GPU its work is done on `stream` (a CUstream), or on a stream of the program's own
   /// without one. Errors: Bind for what is no input of the program.
-  std::unique_ptr<PythonCall> call(const std::vector<PyObject*>& inputs, std::optional<uintptr_t> stream);
+  std::unique_ptr<PythonCall> call(const std::vector<PyObject*>& inputs, const std::optional<CallersStream>& stream);
 
   /// How the outputs of a call with such arrays and these numbers would lie; what it needs is compiled.
   /// Errors: Bind for other numbers of inputs; those of Program::outputLayouts().
@@ -179,7 +179,7 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   std::shared_ptr<const KnownLayouts> knownLayouts(const std::vector<int64_t>& key);
 
   nanobind::object newOutput(const CallState& state, const OutputLayout& layout, ArrayView& view) const;
-  std::shared_ptr<Stream> streamOf(std::optional<uintptr_t> stream);
+  std::shared_ptr<Stream> streamOf(const std::optional<CallersStream>& stream);
 
   std::shared_ptr<OpenedDevice> opened_;
   Device* device_;

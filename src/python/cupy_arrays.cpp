@@ -122,10 +122,13 @@ PyObject* newCupyArray(PyTypeObject* type, const OutputLayout& layout) {
   return PyObject_CallFunctionObjArgs(make, sizes.get(), dtype.get(), memory.get(), strides.get(), nullptr);
 }
 
-bool currentCupyStream(int32_t device, void*& stream) {
+bool currentCupyStream(int32_t device, CallersStream& stream) {
   static PyObject* const current = functionOfCuda("get_current_stream");
-  const Owned told(current == nullptr ? nullptr : PyObject_CallFunction(current, "i", static_cast<int>(device)));
-  if (told != nullptr && readAddress(told.get(), names().ptr, stream)) return true;
+  Owned told(current == nullptr ? nullptr : PyObject_CallFunction(current, "i", static_cast<int>(device)));
+  if (told != nullptr && readAddress(told.get(), names().ptr, stream.handle)) {
+    stream.owner = nanobind::steal(told.release());
+    return true;
+  }
   PyErr_Clear();
   return false;
 }

@@ -5,6 +5,7 @@
 
 #include "device/output_layout.h"
 #include "python/array_view.h"
+#include "python/callers_stream.h"
 
 namespace tokamak::python {
 
@@ -17,7 +18,7 @@ bool viewCupyArray(PyObject* array, ArrayView& view);
 /// A new array of `type` that lies so in memory of its own on the device that is current, and is a new reference; null
 /// where Python raised an error.
 PyObject* newCupyArray(PyTypeObject* type, const OutputLayout& layout);
-/// The stream that is current on a device. False where CuPy does not tell.
-bool currentCupyStream(int32_t device, void*& stream);
+/// The object of the stream that is current on a device. False where CuPy does not tell.
+bool currentCupyStream(int32_t device, CallersStream& stream);
 
 }  // namespace tokamak::python

@@ -460,8 +460,9 @@ void bindArrays(nb::module_& m) {
   nb::class_<OwnArray>(m, "Array")
       .def(
           "__init__",
-          [](OwnArray* made, std::shared_ptr<OpenedDevice> device, const nb::tuple& layout,
-             std::optional<uintptr_t> stream) { new (made) OwnArray(std::move(device), layoutFrom(layout), stream); },
+          [](OwnArray* made, std::shared_ptr<OpenedDevice> device, const nb::tuple& layout, nb::handle stream) {
+            new (made) OwnArray(std::move(device), layoutFrom(layout), callersStreamOf(stream));
+          },
           "device"_a, "layout"_a, "stream"_a.none() = nb::none())
       .def_prop_ro(
           "shape", [](const OwnArray& it) { return nb::tuple(nb::cast(sizesOf(it.tensor().sizes()))); },

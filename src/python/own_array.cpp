@@ -48,11 +48,12 @@ std::shared_ptr<Stream> streamNumbered(Device& device, int64_t number) {
 
 }  // namespace
 
-OwnArray::OwnArray(std::shared_ptr<OpenedDevice> device, const OutputLayout& layout, std::optional<uintptr_t> stream)
+OwnArray::OwnArray(std::shared_ptr<OpenedDevice> device, const OutputLayout& layout,
+                   const std::optional<CallersStream>& stream)
     : device_(std::move(device)) {
   Device& on = *device_->device;
   const bool is_adopted = stream && !isOnProcessor(on);
-  std::shared_ptr<Stream> used = is_adopted ? adoptCudaStream(on, std::bit_cast<void*>(*stream)) : on.createStream();
+  std::shared_ptr<Stream> used = is_adopted ? adopt(on, *stream) : on.createStream();
   std::shared_ptr<Buffer> buffer = Buffer::allocate(on, std::move(used), layout.bytes, MemoryKind::Device);
   tensor_ = Tensor(std::move(buffer), layout.offset, layout.dtype, layout.sizes, layout.strides);
 }

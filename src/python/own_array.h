@@ -9,6 +9,7 @@
 #include <nanobind/nanobind.h>
 
 #include "device/output_layout.h"
+#include "python/callers_stream.h"
 #include "python/opened_device.h"
 
 namespace tokamak::python {
@@ -17,7 +18,8 @@ namespace tokamak::python {
 class OwnArray {
  public:
   /// Memory of the device that lies as `layout` says; without a stream, on one of its own. Errors: OutOfMemory.
-  OwnArray(std::shared_ptr<OpenedDevice> device, const OutputLayout& layout, std::optional<uintptr_t> stream);
+  OwnArray(std::shared_ptr<OpenedDevice> device, const OutputLayout& layout,
+           const std::optional<CallersStream>& stream);
 
   const Tensor& tensor() const { return tensor_; }
   const std::shared_ptr<OpenedDevice>& device() const { return device_; }

@@ -327,8 +327,8 @@ void bindPrograms(nb::module_& m) {
           nb::keep_alive<0, 1>(), "inputs"_a, "out"_a.none())
       .def(
           "call",
-          [](Compiled& it, const nb::list& inputs, std::optional<uintptr_t> stream) {
-            return it.call(objectsOf(inputs), stream);
+          [](Compiled& it, const nb::list& inputs, nb::handle stream) {
+            return it.call(objectsOf(inputs), callersStreamOf(stream));
           },
           nb::keep_alive<0, 1>(), nb::keep_alive<0, 2>(), "inputs"_a, "stream"_a.none());
   bindCalls(m);

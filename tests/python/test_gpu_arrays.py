@@ -111,6 +111,7 @@ class Memory:
         return Memory(self.owner, self.ptr + bytes)
 
 asked = []
+current = types.SimpleNamespace(ptr=0)
 
 def allocated(bytes):
     asked.append(("alloc", bytes))
@@ -132,7 +133,7 @@ ndarray.__module__ = "cupy"
 
 def current_stream(device=0):
     asked.append(("stream", device))
-    return types.SimpleNamespace(ptr=0)
+    return current
 
 cupy, cupy.cuda = types.ModuleType("cupy"), types.ModuleType("cupy.cuda")
 cupy.ndarray, cupy.cuda.alloc, cupy.cuda.get_current_stream = ndarray, allocated, current_stream
@@ -208,6 +209,41 @@ class Masked(ndarray):
     pass
 refused(Exception, "the slow way", lambda: fd.execute([Masked((2, 2), np.float32, memptr=x.data)]))
 np.testing.assert_array_equal(values_of_cupy(*fd.execute([x])), wanted)
+""")
+
+
+def test_streams_of_cupy_live_as_long_as_somebody_needs_them():
+    run(CUPY + """
+class Stream:  # whose last reference destroys it
+    def __init__(self):
+        made = ctypes.c_void_p()
+        assert fake.cuStreamCreate(ctypes.byref(made), 1) == 0
+        self.ptr = made.value
+    def __del__(self):
+        assert fake.cuStreamDestroy_v2(ctypes.c_void_p(self.ptr)) == 0
+
+def wait():
+    assert fake.cuStreamSynchronize(ctypes.c_void_p(current.ptr)) == 0
+
+class Slow(ndarray):  # for whose calls tokamak makes the outputs
+    def __dlpack__(self, **named):
+        return self.lent.__dlpack__(**named)
+
+x, null, held, fd = cupy_array_of(values), current, [], cube()
+slow = Slow((2, 2), np.float32, memptr=x.data)
+slow.lent = array_of(values)
+def turn(i):
+    global current
+    current = null if i % 3 else Stream()
+    for _ in range(2):
+        y, = fd.execute([slow if i % 2 else x])
+        wait()
+        held.append(y)
+        del held[:-5]
+        if i % 2 == 0:  # whoever asks for the others' values knows that the work is over
+            np.testing.assert_array_equal(values_of_cupy(y), wanted)
+for i in range(12):
+    turn(i)
 """)
 
 
