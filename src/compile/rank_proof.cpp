@@ -16,6 +16,7 @@
 #include "host/check/rank_checker.h"
 #include "host/check/rank_dependence.h"
 #include "host/check/rank_differences.h"
+#include "host/check/rank_part_check.h"
 #include "host/ir/verifier.h"
 #include "host/local/local_program.h"
 #include "ir/ops/host/communication.h"
@@ -126,6 +127,10 @@ class Proof {
         {.ranks = ranks, .recorded = ranks[0], .works = std::move(works), .statements = std::move(statements)});
   }
 
+  void addFindings(std::vector<RankFinding> findings) {
+    for (RankFinding& finding : findings) made_.findings.push_back(std::move(finding));
+  }
+
   // Ranks that are not known to do anything are not compared with others.
   RankProof finish() {
     const bool is_complete = std::ranges::none_of(
@@ -232,6 +237,7 @@ RankProof proveRanks(const HostIrContainer& program, const ScalarBindings& bindi
     proof.addClass(ranks, *local, localBindings(program, *local, bindings, ranks[0]),
                    differences.visitsOf(ranks[0], classes.frame), team_map, statements);
   }
+  proof.addFindings(checkRankParts(differences.dependence(), options.ranks, options.limit));
   RankProof made = proof.finish();
   made.warnings = roundedTerms(program);
   return made;

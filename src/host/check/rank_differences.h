@@ -45,6 +45,8 @@ class RankDifferences {
 
   const std::vector<std::vector<int64_t>>& teams() const;
   const std::vector<TeamMap>& teamMaps() const;
+  /// What it looks at: it makes scalars in the program.
+  RankDependence& dependence() { return *analysis_; }
   /// The statements that communicate, as the program prints; of long lists of ranks the first ones and the last one.
   std::vector<std::string> statements() const;
 

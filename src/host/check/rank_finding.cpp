@@ -14,6 +14,7 @@ std::string_view rankFindingName(RankFinding::Kind kind) {
     case RankFinding::Kind::Mismatch: return "mismatch";
     case RankFinding::Kind::Missing: return "missing";
     case RankFinding::Kind::Deadlock: return "deadlock";
+    case RankFinding::Kind::Part: return "part";
   }
   return "";
 }

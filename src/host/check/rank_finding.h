@@ -17,6 +17,7 @@ struct RankFinding {
     Mismatch,   ///< what two ranks post as one communication differs
     Missing,    ///< a rank does not post what another one posts
     Deadlock,   ///< ranks wait for one another
+    Part,       ///< an op or a transfer puts together different parts (host/check/rank_part_check.h)
   };
   Kind kind = Kind::Race;
   int64_t first_rank = 0;
@@ -26,7 +27,7 @@ struct RankFinding {
   std::string message = {};           ///< a sentence with all of it, and why
 };
 
-/// "race", "refused", "unordered", "mismatch", "missing", "deadlock".
+/// "race", "refused", "unordered", "mismatch", "missing", "deadlock", "part".
 std::string_view rankFindingName(RankFinding::Kind kind);
 
 /// "(0 1 2)"; of many ranks, the first ones and the last one.
