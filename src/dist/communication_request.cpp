@@ -139,6 +139,7 @@ std::string describe(const CommunicationRequest& request) {
 std::string differenceOf(const CommunicationRequest& a, int64_t rank_of_a, const CommunicationRequest& b,
                          int64_t rank_of_b, std::span<const int64_t> team) {
   if (a.kind != b.kind && !(isPointToPoint(a.kind) && isPointToPoint(b.kind))) return "the kinds differ";
+  if (a.program != b.program) return "they are of two programs";
   if (a.dtype != b.dtype) return "the dtypes differ";
   if (isPointToPoint(a.kind))
     return a.kind == Kind::Send ? pairDifference(a, rank_of_a, b, rank_of_b, team)

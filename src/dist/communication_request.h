@@ -75,6 +75,7 @@ struct CommunicationRequest {
   int64_t root = -1;          ///< a rank; of Gather, Scatter, Reduce, Broadcast and SendRecv (who sends)
   int64_t send_to = -1;       ///< a rank
   int64_t receive_from = -1;  ///< a rank
+  uint64_t program = 0;       ///< a hash of the program that makes it, the same on all ranks; 0: of none
 };
 
 /// Elements of the buffers that the member at `position` of a team of `size` ranks has; 0 where it has none.

@@ -51,6 +51,8 @@ std::vector<MismatchCase> mismatchCases() {
   const CommunicationRequest sum = {.kind = Kind::Allreduce, .counts = {4}};
   const CommunicationRequest from_0 = {.kind = Kind::Broadcast, .counts = {4}, .root = 0};
   const CommunicationRequest from_1 = {.kind = Kind::Broadcast, .counts = {4}, .root = 1};
+  const CommunicationRequest of_program = {.kind = Kind::Allreduce, .counts = {4}, .program = 1};
+  const CommunicationRequest of_other = {.kind = Kind::Allreduce, .counts = {4}, .program = 2};
   const CommunicationRequest doubles = {.kind = Kind::Allreduce, .dtype = DataType::F64, .counts = {4}};
   const CommunicationRequest more = {.kind = Kind::Allreduce, .counts = {5}};
   const CommunicationRequest largest = {.kind = Kind::Allreduce, .counts = {4}, .reduction = ReductionKind::Max};
@@ -95,6 +97,11 @@ std::vector<MismatchCase> mismatchCases() {
        {to_0},
        "CollectivePermute of 4 f32 to rank 0 from rank 0 on rank 0 and CollectivePermute of 4 f32 to rank 0 from rank "
        "0 on rank 1: rank 0 sends to rank 0, and rank 1 receives from rank 0",
+       true},
+      {"Programs",
+       {of_program},
+       {of_other},
+       "Allreduce of 4 f32 (sum) on rank 0 and Allreduce of 4 f32 (sum) on rank 1: they are of two programs",
        true},
       {"Groups",
        {sum, sum},

@@ -402,6 +402,30 @@ def test_a_call_that_does_not_fit_releases_the_other_ranks():
     on_ranks(Communicator.local(2, timeout=60), work)
 
 
+def test_executors_called_in_another_order_are_told():
+    """Both send as much, so that their sums would be mixed up."""
+    def sums(factor):
+        with FusionDefinition() as fd:
+            x = fd.define_tensor([-1, 2], contiguity=True)
+            fd.add_output(fd.ops.sum(x * factor, [0]))
+        divide(fd, x, 0, DeviceMesh(2))
+        return fd
+
+    x = random(4, 2)
+
+    def work(communicator):
+        executors = [MultiDeviceExecutor(sums(factor), communicator) for factor in (1, 2)]
+        parts = executors[0].shard([x])
+        for factor, executor in enumerate(executors, 1):
+            np.testing.assert_array_equal(executor.run(parts)[0], factor * x.sum(0))
+        with pytest.raises(tokamak.CommunicationError, match="they are of two programs") as caught:
+            for _ in range(2):
+                executors[communicator.rank].run(parts)
+        return caught.value.fault
+
+    assert on_ranks(Communicator.local(2, timeout=60), work) == ["mismatch", "mismatch"]
+
+
 def test_a_rank_that_does_not_come_is_named():
     communicators = Communicator.local(2, timeout=0.2)
     with pytest.raises(tokamak.CommunicationError, match="rank 1") as caught:

@@ -26,6 +26,7 @@ MessageWriter& MessageWriter::add(const Breakage& breakage) {
 MessageWriter& MessageWriter::add(const CommunicationRequest& request) {
   add(static_cast<int64_t>(request.kind)).add(static_cast<int64_t>(request.dtype));
   add(static_cast<int64_t>(request.reduction)).add(request.root).add(request.send_to).add(request.receive_from);
+  add(static_cast<int64_t>(request.program));
   return add(std::span<const int64_t>(request.counts)).add(std::span<const int64_t>(request.received));
 }
 
@@ -77,6 +78,7 @@ CommunicationRequest MessageReader::request() {
   request.root = number();
   request.send_to = number();
   request.receive_from = number();
+  request.program = static_cast<uint64_t>(number());
   request.counts = numbers();
   request.received = numbers();
   return request;

@@ -23,7 +23,7 @@ struct Kernel;
 struct RankOrigin {
   std::vector<int64_t> ranks = {};  ///< that are in a mesh of it, ascending
   bool communicates = false;        ///< whether any of them does, or relies on chunks that are equal on all
-  std::string text_hash;            ///< of the whole program as it prints: 16 hexadecimal digits
+  uint64_t text_hash = 0;           ///< of the whole program as it prints
   /// An input, or an extent of one, of the whole program.
   struct Value {
     std::string name;                 ///< in the whole program

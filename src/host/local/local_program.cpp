@@ -135,8 +135,7 @@ class LocalProgram {
   }
 
   RankOrigin origin() {
-    RankOrigin origin = {.communicates = !chunks_.empty(),
-                         .text_hash = fmt::format("{:016x}", hashOf(printHostProgram(whole_)))};
+    RankOrigin origin = {.communicates = !chunks_.empty(), .text_hash = hashOf(printHostProgram(whole_))};
     std::set<int64_t> ranks;
     for (const TensorView* tensor : mentioned_)
       ranks.insert(tensor->mesh().devices.begin(), tensor->mesh().devices.end());

@@ -95,7 +95,7 @@ RunFacts factsOf(const HostIrContainer& program, const ScalarBindings& bindings)
   RunFacts facts = {{"the version of Tokamak", libraryVersion()}};
   const RankOrigin* origin = program.rankOrigin();
   if (origin == nullptr) return facts;
-  facts.push_back({"the program", fmt::format("{} with the hash {}", program.name(), origin->text_hash)});
+  facts.push_back({"the program", fmt::format("{} with the hash {:016x}", program.name(), origin->text_hash)});
   for (const RankOrigin::Value& known : origin->values) {
     if (const auto value = evaluate(*known.scalar, bindings))
       facts.push_back({known.name, std::visit([](auto number) { return fmt::format("{}", number); }, *value),

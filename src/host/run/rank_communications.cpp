@@ -45,6 +45,7 @@ RankCommunications::RankCommunications(const HostIrContainer& program, Communica
     : communicator_(communicator), all_ranks_(static_cast<size_t>(communicator.size())) {
   std::iota(all_ranks_.begin(), all_ranks_.end(), int64_t{0});
   const RankOrigin* origin = program.rankOrigin();
+  if (origin != nullptr) program_ = origin->text_hash;
   if (origin != nullptr && origin->communicates && std::ranges::find(origin->ranks, rank()) != origin->ranks.end())
     program_team_ = form(origin->ranks);
   forEachStatement(program.topLevel(), [&](const Expr& expr) {
@@ -73,6 +74,7 @@ RankCommunications::Prepared RankCommunications::prepare(std::span<const RankReq
                "EndCoalescing: what is posted as one is of the teams ({}) and ({}); it has to be of one team",
                joined(team.ranks(), " "), joined(other.ranks(), " "));
     group.push_back(request.request);
+    group.back().program = program_;
   }
   Stream& stream = posted == Posted::InGroup ? team.stream() : team.streamOf(group[0]);
   const std::lock_guard lock(mutex_);

@@ -58,6 +58,7 @@ class RankCommunications {
   const std::shared_ptr<TeamCommunicator>& form(const std::vector<int64_t>& ranks);
 
   Communicator& communicator_;
+  uint64_t program_ = 0;  // CommunicationRequest::program
   std::vector<int64_t> all_ranks_;
   mutable std::mutex mutex_;
   std::map<std::vector<int64_t>, std::shared_ptr<TeamCommunicator>> teams_;
