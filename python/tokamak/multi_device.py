@@ -70,7 +70,8 @@ class MultiDeviceExecutor:
         before it. Threads that wait let go of the interpreter's lock.
 
         Raises tokamak.BindError for what does not fit; tokamak.CommunicationError where a rank fails, dies or does not
-        come, and in the first call where ranks have other programs or sizes."""
+        come, and in the first call where ranks have other programs or sizes. What a signal's handler raises, as at
+        Ctrl-C, ends the wait for other ranks, who get a CommunicationError."""
         if number is None:
             return self._run(inputs, out)
         with self._turns.at(integer("run: number", number)):

@@ -19,6 +19,7 @@
 #include "dist/open_communicator.h"
 #include "dist/sockets/bootstrap.h"
 #include "jit/open_device.h"
+#include "python/compile_watch.h"
 #include "python/definition.h"
 #include "python/shardings.h"
 #include "python/unlocked.h"
@@ -137,7 +138,8 @@ nb::list exchanged(OpenedCommunicator& opened, const std::string& tag, const std
   std::vector<std::vector<std::byte>> parts;
   {
     const Unlocked unlocked;
-    parts = opened.communicator->exchange(tag, ranks, given);
+    waitInterruptibly([](const std::exception_ptr&) {},
+                      [&] { parts = opened.communicator->exchange(tag, ranks, given); });
   }
   return partsInPython(parts);
 }

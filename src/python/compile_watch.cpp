@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
+#include "base/wait_watch.h"
 #include "python/unlocked.h"
 
 namespace nb = nanobind;
@@ -65,6 +67,23 @@ PrepareOptions watchedPrepare() {
   };
   options.tick = [watch] { watch->look(); };
   return options;
+}
+
+void waitInterruptibly(const std::function<void(const std::exception_ptr&)>& leave, const std::function<void()>& wait) {
+  WaitWatch watch([&] {
+    {
+      const Relocked relocked;
+      if (!relocked || PyErr_CheckSignals() == 0) return true;
+    }
+    leave(std::make_exception_ptr(Error(ErrorCode::Cancelled, "its caller was interrupted by a signal")));
+    return false;
+  });
+  try {
+    wait();
+  } catch (...) {
+    if (!watch.isOver()) throw;
+  }
+  if (watch.isOver()) throw Interrupted();
 }
 
 void watchCompilers(nb::object told) { toldFunction() = std::move(told); }

@@ -355,11 +355,21 @@ void Compiled::prepareForOutputs(const CallState& state) {
   executorOf(source_.program).sharedPlanFor(values, state.outputs, watchedPrepare());
 }
 
+// Without the interpreter's lock.
+template <class Call>
+void Compiled::whileRanksWait(const Call& call) {
+  if (source_.options.communicator == nullptr) return call();
+  const HostIrEvaluator& evaluator = executorOf(source_.program).evaluator();
+  waitInterruptibly([&](const std::exception_ptr& error) { evaluator.endCall(error); }, call);
+}
+
 void Compiled::runWith(CallState& state) {
   const OnOpenMp scope(state.type == nullptr ? nullptr : state.type->openMp());
   const Unlocked unlocked;
-  source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars, &state.memo);
-  if (is_on_processor_) device_->synchronize(state.stream());
+  whileRanksWait([&] {
+    source_.program.runInto(state.inputs, state.outputs, state.stream(), state.scalars, &state.memo);
+    if (is_on_processor_) device_->synchronize(state.stream());
+  });
   state.noteDone();
 }
 
@@ -541,7 +551,9 @@ void PythonCall::run(const std::vector<PyObject*>& outputs, LastCall& last) {
     const Unlocked unlocked;
     if (compiled_.is_on_processor_) {
       const PrepareOptions prepare = watchedPrepare();
-      for (const Tensor& each : compiled_.source_.program.run(arguments_, given, nullptr, prepare)) each.waitReady();
+      compiled_.whileRanksWait([&] {
+        for (const Tensor& each : compiled_.source_.program.run(arguments_, given, nullptr, prepare)) each.waitReady();
+      });
     } else {
       compiled_.source_.program.run(arguments_, given, stream_, watchedPrepare());
       if (!has_callers_stream_) stream_->synchronize();

@@ -171,6 +171,8 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   nanobind::object tryBind(CallState& state, nanobind::handle inputs, nanobind::handle written);
   nanobind::object tryTakeOutputs(CallState& state, const KnownLayouts& layouts, nanobind::handle written) const;
   void runWith(CallState& state);
+  template <class Call>
+  void whileRanksWait(const Call& call);
   bool view(PyObject* given, ArrayView& view, const ArrayType*& type) const;
   bool tryTake(PyObject* inputs, CallState& state) const;
   bool tryAdopt(CallState& state) const;

@@ -3,9 +3,11 @@ driver."""
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -58,6 +60,15 @@ def rows(devices):
         x = fd.define_tensor([-1, -1], contiguity=True)
         fd.add_output(x * 2)
     divide(fd, x, 0, mesh)
+    return fd
+
+
+def sums(factor):
+    """Those of the columns of factor x, whose rows two ranks have."""
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, 2], contiguity=True)
+        fd.add_output(fd.ops.sum(x * factor, [0]))
+    divide(fd, x, 0, DeviceMesh(2))
     return fd
 
 
@@ -402,15 +413,48 @@ def test_a_call_that_does_not_fit_releases_the_other_ranks():
     on_ranks(Communicator.local(2, timeout=60), work)
 
 
+@pytest.mark.parametrize("waits_in", ["first call", "later call", "exchange", "gather"])
+def test_a_signal_ends_the_wait_for_another_rank(waits_in):
+    """Its handler raises, as that of Ctrl-C does; the rank that comes later is told where there is a team."""
+    class Alarm(Exception):
+        pass
+
+    def ring(number, frame):
+        raise Alarm
+
+    communicators = Communicator.local(2, timeout=20)
+    x = random(4, 2)
+    executors = on_ranks(communicators, lambda each: MultiDeviceExecutor(sums(1), each))
+    parts = [executor.shard([x]) for executor in executors]
+    if waits_in == "later call":
+        on_ranks(communicators, lambda each: executors[each.rank].run(parts[each.rank]))
+    waits = {"exchange": lambda: communicators[0].exchange(b"1"), "gather": lambda: executors[0].gather([x[0]])}
+    old = signal.signal(signal.SIGALRM, ring)
+    began = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Alarm):
+            waits.get(waits_in, lambda: executors[0].run(parts[0]))()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    said = "rank 0 waits no more" if waits_in in waits else "rank 0 left team .*interrupted by a signal"
+    with pytest.raises(tokamak.CommunicationError, match=said) as caught:
+        if waits_in == "exchange":
+            communicators[1].exchange(b"2")
+        elif waits_in == "gather":
+            executors[1].gather([x[0]])
+        else:
+            executors[1].run(parts[1])
+    assert caught.value.rank == 0 and caught.value.fault == "failed"
+    assert time.monotonic() - began < 10
+    if waits_in == "later call":  # both were told: the team is formed anew
+        for given in on_ranks(communicators, lambda each: executors[each.rank].run(parts[each.rank])[0]):
+            np.testing.assert_array_equal(given, x.sum(0))
+
+
 def test_executors_called_in_another_order_are_told():
     """Both send as much, so that their sums would be mixed up."""
-    def sums(factor):
-        with FusionDefinition() as fd:
-            x = fd.define_tensor([-1, 2], contiguity=True)
-            fd.add_output(fd.ops.sum(x * factor, [0]))
-        divide(fd, x, 0, DeviceMesh(2))
-        return fd
-
     x = random(4, 2)
 
     def work(communicator):

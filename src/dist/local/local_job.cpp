@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/wait_watch.h"
 
 namespace tokamak {
 
@@ -56,7 +57,21 @@ std::vector<std::vector<std::byte>> LocalJob::exchange(int64_t rank, std::string
   const auto findMissing = [&] { return std::ranges::find_if(here.given, [](const auto& it) { return !it; }); };
   exchanged_.notify_all();
   while (!here.breakage && findMissing() != here.given.end()) {
-    if (exchanged_.wait_until(lock, deadline) != std::cv_status::timeout || here.breakage) continue;
+    WaitWatch* const watch = WaitWatch::here();
+    const auto next_look = watch == nullptr ? deadline : std::chrono::steady_clock::now() + WaitWatch::kPause;
+    if (exchanged_.wait_until(lock, std::min(deadline, next_look)) != std::cv_status::timeout || here.breakage)
+      continue;
+    if (watch != nullptr && std::chrono::steady_clock::now() < deadline) {
+      lock.unlock();
+      const bool goes_on = watch->look();
+      lock.lock();
+      if (goes_on || here.breakage || findMissing() == here.given.end()) continue;
+      here.breakage = {
+          CommunicationFault::Failed, rank,
+          fmt::format("exchange \"{}\" of ranks ({}): rank {} waits no more", tag, joined(ranks, " "), rank)};
+      exchanged_.notify_all();
+      break;
+    }
     const auto missing = findMissing();
     if (missing == here.given.end()) break;
     const int64_t late = ranks[static_cast<size_t>(missing - here.given.begin())];

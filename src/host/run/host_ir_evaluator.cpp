@@ -141,6 +141,10 @@ void HostIrEvaluator::leave(const std::exception_ptr& error, int64_t issued_befo
   told_broken_ = true;
 }
 
+void HostIrEvaluator::endCall(const std::exception_ptr& error) const {
+  if (const std::shared_ptr<RankCommunications> known = knownCommunications()) known->leave(error);
+}
+
 // Whether the caller has an error of the teams that broke, or gets it when he waits for what he called. (Each call
 // behind one that failed fails, too.)
 bool HostIrEvaluator::wasToldOfBreakage() {

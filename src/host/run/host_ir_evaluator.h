@@ -131,6 +131,8 @@ class HostIrEvaluator {
   /// others are told, as where a call fails. Does nothing where a call has begun since there were `issued_before`, as
   /// that told them itself, and while another thread issues one. May wait for the others as calls do.
   void leave(const std::exception_ptr& error, int64_t issued_before);
+  /// Ends the call that is under way, by an error on all ranks: for the thread that calls, while it waits (WaitWatch).
+  void endCall(const std::exception_ptr& error) const;
   /// Whether an input is passed with the launches: calls with other values of it replay the same plan.
   bool isParameter(const Scalar& scalar) const;
   /// Whether no call is under way: it would be destroyed without waiting.

@@ -1,11 +1,13 @@
 #include "runtime/cpu/work_ring.h"
 
 #include <bit>
+#include <chrono>
 #include <climits>
 #include <cstring>
 #include <new>
 
 #include "base/require.h"
+#include "base/wait_watch.h"
 #include "runtime/cpu/futex.h"
 
 namespace tokamak {
@@ -100,6 +102,8 @@ void WorkRing::finish() {
 
 void WorkRing::waitDone(uint64_t position) {
   if (spinUntil([&] { return isDone(position); })) return;
+  WaitWatch* const watch = WaitWatch::here();
+  auto next_look = std::chrono::steady_clock::now() + WaitWatch::kPause;
   while (true) {
     const uint32_t seen = wakes_.load(std::memory_order_seq_cst);
     // Lowered after `wakes_` was read: whoever takes it back counts `wakes_` up afterwards, and the sleep ends.
@@ -107,7 +111,14 @@ void WorkRing::waitDone(uint64_t position) {
     while (position < lowest && !wake_position_.compare_exchange_weak(lowest, position)) {
     }
     if (head_.load(std::memory_order_seq_cst) >= position) return;
-    futexWait(wakes_, seen);
+    if (watch == nullptr || watch->isOver()) {
+      futexWait(wakes_, seen);
+    } else {
+      futexWaitFor(reinterpret_cast<const uint32_t*>(&wakes_), seen, WaitWatch::kPause);
+      if (std::chrono::steady_clock::now() < next_look) continue;
+      watch->look();
+      next_look = std::chrono::steady_clock::now() + WaitWatch::kPause;
+    }
   }
 }
 
