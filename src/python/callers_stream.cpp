@@ -43,9 +43,12 @@ Leftovers& leftovers() {
 
 std::optional<CallersStream> callersStreamOf(nb::handle given) {
   if (given.is_none()) return std::nullopt;
-  if (PyLong_Check(given.ptr())) return CallersStream{.handle = std::bit_cast<void*>(nb::cast<uintptr_t>(given))};
-  return CallersStream{.handle = std::bit_cast<void*>(nb::cast<uintptr_t>(given.attr("ptr"))),
-                       .owner = nb::borrow(given)};
+  const bool is_number = PyLong_Check(given.ptr()) != 0;
+  const nb::object number = is_number ? nb::borrow(given) : nb::getattr(given, "ptr", nb::none());
+  uintptr_t handle = 0;
+  if (PyLong_Check(number.ptr()) == 0 || !nb::try_cast(number, handle))
+    throw nb::type_error("stream: a handle from 0 on, an object that tells one as `ptr`, and None are legal");
+  return CallersStream{.handle = std::bit_cast<void*>(handle), .owner = is_number ? nb::object() : nb::borrow(given)};
 }
 
 std::shared_ptr<Stream> adopt(Device& device, const CallersStream& stream) {

@@ -17,8 +17,8 @@ struct CallersStream {
   nanobind::object owner;  ///< destroys it with its last reference; invalid: nobody does, as torch's pool
 };
 
-/// Of None, of a handle as a number, or of an object with a number `ptr`, such as CuPy's streams. Errors: those of
-/// Python for anything else.
+/// Of None, of a handle as a number, or of an object with a number `ptr`, such as CuPy's streams. Errors:
+/// Python's TypeError for anything else, and what its attribute raises.
 std::optional<CallersStream> callersStreamOf(nanobind::handle given);
 
 /// The stream, for work of a GPU. Its owner is held for as long as somebody has what this gives, and is let go of in a
