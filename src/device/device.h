@@ -188,6 +188,11 @@ class TOKAMAK_EXPORT Device : public std::enable_shared_from_this<Device> {
   /// of that work is raised here, once.
   virtual void synchronize(Stream& stream) = 0;
   virtual void synchronize(const Event& event) = 0;
+
+  /// Blocks until a caller's stream (adoptCudaStream()) itself has all work that it was given so far, so that what its
+  /// owner gives it next comes after that. Of work behind a communication this library's thread of the stream has some
+  /// until the communication is over. Returns at once for other streams: nobody else gives them work.
+  virtual void handOver(Stream& /*stream*/) {}
   /// Whether what the event stands for is done; never blocks.
   virtual bool isDone(const Event& event) = 0;
   /// Of an event that is done: why work before it failed or was skipped, whoever was told of that; or null.

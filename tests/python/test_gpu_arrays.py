@@ -247,6 +247,79 @@ for i in range(12):
 """)
 
 
+RANKS = CUPY + """
+import threading
+from tokamak.communicator import Communicator
+from tokamak.multi_device import MultiDeviceExecutor
+
+here = threading.local()  # a stream of each thread, as ranks of one process need
+
+def stream_here(device=0):
+    if not hasattr(here, "stream"):
+        made = ctypes.c_void_p()
+        assert fake.cuStreamCreate(ctypes.byref(made), 1) == 0
+        here.stream = types.SimpleNamespace(ptr=made.value)
+    return here.stream
+
+cupy.cuda.get_current_stream = stream_here
+told, meeting, failures = {}, threading.Barrier(2), []
+
+def exchange_of(rank):
+    turns = iter(range(1000))
+    def exchange(own):
+        turn = next(turns)
+        told[turn, rank] = own
+        meeting.wait(60)
+        return [told[turn, 0], told[turn, 1]]
+    return exchange
+
+def product(communicator):  # of a matrix that all ranks have and one whose rows they share
+    with FusionDefinition() as fd:
+        x, w = fd.define_tensor([-1, -1], contiguity=True), fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(fd.ops.matmul(x, w))
+    for tensor in (x, w):
+        fd.sched._set_device_mesh(tensor, tokamak.DeviceMesh(2))
+    fd.sched.split(w, 0, 2, False)
+    fd.sched.parallelize(w, 0, tokamak.ParallelType.mesh_x)
+    return MultiDeviceExecutor(fd, communicator)
+
+def on_ranks(work):
+    def one(rank):
+        try:
+            communicator = Communicator.peer(exchange_of(rank), rank=rank, size=2, device=0, timeout=60)
+            work(product(communicator), rank)
+            meeting.wait(60)  # a rank whose communicator goes while others call has died
+        except BaseException as error:
+            failures.append(error)
+            meeting.abort()
+            raise
+    threads = [threading.Thread(target=one, args=[rank]) for rank in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not failures, failures
+
+def parts_of(executor, inner):
+    rng = np.random.default_rng(inner)
+    whole = [rng.integers(-3, 4, sizes).astype("f") for sizes in ((7, inner), (inner, 5))]
+    return [cupy_array_of(np.ascontiguousarray(each)) for each in executor.shard(whole)], whole[0] @ whole[1]
+"""
+
+
+def test_what_comes_behind_a_communication_is_given_to_the_callers_stream():
+    run(RANKS + """
+def work(executor, rank):
+    for inner in (8, 2, 78, 30, 8, 64):
+        parts, wanted = parts_of(executor, inner)
+        y, = executor.run(parts)
+        fake.cuStreamSynchronize(ctypes.c_void_p(stream_here().ptr))  # as the caller's own work there would
+        np.testing.assert_array_equal(values_of_cupy(y), wanted)
+
+on_ranks(work)
+""")
+
+
 def test_the_stream_is_told_to_producers():
     run("""
 fd = cube()

@@ -595,7 +595,9 @@ std::vector<Tensor> HostIrEvaluator::runDirect(const CallValues& call, CallConte
 std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
                                                   const std::shared_ptr<Stream>& stream,
                                                   const PrepareOptions& options) {
-  return issued([&] { return issueWithInput(values, stream, options); });
+  std::vector<Tensor> outputs = issued([&] { return issueWithInput(values, stream, options); });
+  if (stream != nullptr) device_->handOver(*stream);
+  return outputs;
 }
 
 std::vector<Tensor> HostIrEvaluator::issueWithInput(const std::vector<std::pair<Val*, RunValue>>& values,
@@ -716,6 +718,7 @@ std::vector<OutputLayout> HostIrEvaluator::outputLayouts(const std::vector<std::
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                           std::span<const ScalarValue> scalars, CallMemo* memo) {
   issued([&] { issue(inputs, outputs, stream, scalars, memo); });
+  device_->handOver(stream);
 }
 
 CallValues HostIrEvaluator::valuesOf(std::span<const Tensor> inputs, std::span<const Tensor> outputs,

@@ -295,6 +295,11 @@ void CudaDevice::waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) 
   ownQueue(stream, "wait for flag").waitFlag(flag, value);
 }
 
+void CudaDevice::handOver(Stream& stream) {
+  CudaQueue& queue = ownQueue(stream, "hand over");
+  if (queue.isAdopted()) queue.waitHandedOver();
+}
+
 void CudaDevice::synchronize(Stream& stream) {
   const auto failure = ownQueue(stream, "synchronize").synchronize();
   inFlightCalls().letGoOfWhatIsDone();

@@ -90,6 +90,7 @@ class CudaDevice : public Device {
   void waitFlag(Stream& stream, const uint64_t* flag, uint64_t value) override;
 
   void synchronize(Stream& stream) override;
+  void handOver(Stream& stream) override;
   void synchronize(const Event& event) override;
   bool isDone(const Event& event) override;
   void waitDone(const Event& event) override;

@@ -7,6 +7,7 @@
 
 #include "base/require.h"
 #include "base/start_threads.h"
+#include "base/wait_watch.h"
 #include "device/work.h"
 #include "runtime/cuda/cuda_host_work.h"
 #include "runtime/cuda/cuda_trace.h"
@@ -394,6 +395,20 @@ bool CudaQueue::isRunHere() const { return cuda_queue_run_here == this; }
 void CudaQueue::requireNotRunHere(const char* operation) const {
   TK_REQUIRE(!isRunHere(), Device, "{}: a callback of stream {} waits for its own stream, which would never end",
              operation, index_);
+}
+
+void CudaQueue::waitHandedOver() {
+  if (isRunHere()) return;
+  Lock lock(mutex_);
+  const uint64_t target = position_;
+  const auto isHandedOver = [&] { return !isDeferring() || processed_ >= target; };
+  WaitWatch* const watch = WaitWatch::here();
+  while (watch != nullptr && !watch->isOver() && !processed_changed_->wait_for(lock, WaitWatch::kPause, isHandedOver)) {
+    lock.unlock();
+    watch->look();
+    lock.lock();
+  }
+  processed_changed_->wait(lock, isHandedOver);
 }
 
 std::shared_ptr<AsyncFailure> CudaQueue::synchronize() {

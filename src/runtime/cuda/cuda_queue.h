@@ -72,6 +72,8 @@ class CudaQueue final : public StreamClock {
   void writeFlag(uint64_t* flag, uint64_t value);
   void waitFlag(const uint64_t* flag, uint64_t value);
 
+  /// Waits until the driver has everything issued so far; not on the stream's own thread, which gives it that.
+  void waitHandedOver();
   /// Waits for everything issued so far. Returns the unreported failure, or one because of which work was skipped since
   /// it was reported, or null; it counts as reported then. Errors: Device.
   std::shared_ptr<AsyncFailure> synchronize();
