@@ -596,7 +596,7 @@ std::vector<Tensor> HostIrEvaluator::runWithInput(const std::vector<std::pair<Va
                                                   const std::shared_ptr<Stream>& stream,
                                                   const PrepareOptions& options) {
   std::vector<Tensor> outputs = issued([&] { return issueWithInput(values, stream, options); });
-  if (stream != nullptr) device_->handOver(*stream);
+  if (stream != nullptr && params_.communicator != nullptr) device_->handOver(*stream);
   return outputs;
 }
 
@@ -718,7 +718,7 @@ std::vector<OutputLayout> HostIrEvaluator::outputLayouts(const std::vector<std::
 void HostIrEvaluator::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, Stream& stream,
                           std::span<const ScalarValue> scalars, CallMemo* memo) {
   issued([&] { issue(inputs, outputs, stream, scalars, memo); });
-  device_->handOver(stream);
+  if (params_.communicator != nullptr) device_->handOver(stream);
 }
 
 CallValues HostIrEvaluator::valuesOf(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
