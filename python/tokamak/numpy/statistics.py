@@ -1,10 +1,9 @@
 """Means with weights, spreads and integrals; reductions that pass over what is no number."""
-from .._promotion import FLOATING
 from .._tracing import current_trace
 from .creation import astype, ones_like
-from .elementwise import add, divide, isnan, logical_not, multiply, sqrt, square, subtract, where
+from .elementwise import add, divide, logical_not, multiply, sqrt, square, subtract, where
 from .indexing import item_of
-from .norms import diff, nanmean
+from .norms import _is_missing, diff, nanmean
 from .operands import array_of, axes_of, axis_of
 from .products import matmul
 from .reductions import argmax, argmin, count_nonzero, max, mean, min, prod, sum, var
@@ -69,20 +68,15 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
 # --- without NaN ---
 
 
-def _split(x, what):
-    x = array_of(current_trace(what), x)
-    return x, isnan(x) if x._dtype in FLOATING else None
-
-
 def nanprod(x, axis=None, dtype=None, keepdims=False):
     """The product of what is not NaN."""
-    x, is_missing = _split(x, "nanprod")
+    x, is_missing = _is_missing(x, "nanprod")
     return prod(x if is_missing is None else where(is_missing, 1, x), axis, dtype, keepdims)
 
 
 def nanvar(x, axis=None, dtype=None, ddof=0, keepdims=False):
     """The variance of what is not NaN; NaN where that are `ddof` elements or fewer."""
-    x, is_missing = _split(x, "nanvar")
+    x, is_missing = _is_missing(x, "nanvar")
     if is_missing is None:
         return var(x, axis, keepdims=keepdims, ddof=ddof, dtype=dtype)
     x = x if dtype is None else astype(x, dtype)
@@ -98,12 +92,12 @@ def nanstd(x, axis=None, dtype=None, ddof=0, keepdims=False):
 
 def nanargmax(x, axis=None, keepdims=False):
     """The index of the first largest element that is not NaN; 0 where all is, which NumPy refuses."""
-    x, is_missing = _split(x, "nanargmax")
+    x, is_missing = _is_missing(x, "nanargmax")
     return argmax(x if is_missing is None else where(is_missing, -_INF, x), axis, keepdims)
 
 
 def nanargmin(x, axis=None, keepdims=False):
     """The index of the first smallest element that is not NaN; 0 where all is, which NumPy refuses."""
-    x, is_missing = _split(x, "nanargmin")
+    x, is_missing = _is_missing(x, "nanargmin")
     return argmin(x if is_missing is None else where(is_missing, _INF, x), axis, keepdims)
 
