@@ -193,8 +193,7 @@ ChosenTransfers chooseTransfers(const Fusion& fusion, const std::function<Scalar
   std::vector<PipelineTrial> trials;
   std::set<std::string> texts;
   std::exception_ptr refusal;
-  for (const auto transfers :
-       {StreamTransfers::None, StreamTransfers::Direct, StreamTransfers::Permute, StreamTransfers::Ring}) {
+  for (const StreamTransfers transfers : kAllStreamTransfers) {
     PipelineOptions own = options;
     own.lowering.stream_transfers = transfers;
     ChosenTransfers candidate = {.program = lowerToRanks(fusion, own.lowering), .extents = {}, .pipeline = {}};

@@ -6,8 +6,7 @@
 namespace tokamak::tools {
 
 std::optional<StreamTransfers> streamTransfersNamed(const std::string& text) {
-  for (const auto transfers :
-       {StreamTransfers::None, StreamTransfers::Direct, StreamTransfers::Permute, StreamTransfers::Ring})
+  for (const StreamTransfers transfers : kAllStreamTransfers)
     if (text == nameOf(transfers)) return transfers;
   TK_REQUIRE(text == "chosen", Usage, "--stream-transfers {}: it must be one of none, direct, permute, ring, chosen",
              text);

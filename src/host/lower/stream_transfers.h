@@ -1,6 +1,7 @@
 // Stream transfers: loops whose iterations are the parts that devices have, and exchange these rank to rank.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,6 +29,8 @@ enum class StreamTransfers : uint8_t {
   /// rank adds its own term: the last one is that of the rank which keeps it.
   Ring,
 };
+inline constexpr std::array kAllStreamTransfers = {StreamTransfers::None, StreamTransfers::Direct,
+                                                   StreamTransfers::Permute, StreamTransfers::Ring};
 
 /// A Set that a loop offset by the rank does part by part.
 struct StreamTransfer {
