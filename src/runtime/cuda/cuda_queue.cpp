@@ -401,7 +401,7 @@ void CudaQueue::waitHandedOver() {
   if (isRunHere()) return;
   Lock lock(mutex_);
   const uint64_t target = position_;
-  const auto isHandedOver = [&] { return !isDeferring() || processed_ >= target; };
+  const auto isHandedOver = [&] { return issuedPosition() >= target; };
   WaitWatch* const watch = WaitWatch::here();
   while (watch != nullptr && !watch->isOver() && !processed_changed_->wait_for(lock, WaitWatch::kPause, isHandedOver)) {
     lock.unlock();
@@ -418,7 +418,7 @@ std::shared_ptr<AsyncFailure> CudaQueue::synchronize() {
   {
     Lock lock(mutex_);
     target = position_;
-    processed_changed_->wait(lock, [&] { return !isDeferring() || processed_ >= target; });
+    processed_changed_->wait(lock, [&] { return issuedPosition() >= target; });
     const bool is_raised = failure_ == nullptr || failure_->raised.load() != 0;
     failure = !is_raised ? failure_ : untold_;
     untold_ = nullptr;
