@@ -17,17 +17,13 @@ namespace {
 
 constexpr const char* kAttribute = "__dlpack_c_exchange_api__";
 
-bool isTextEqual(PyObject* text, const char* wanted) {
-  return text != nullptr && PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, wanted) == 0;
-}
-
 bool hasTableOfItsOwn(PyObject* type) {
   const Owned attributes = attributeOf(type, "__dict__");
   const Owned name(PyUnicode_FromString(kAttribute));
   if (attributes == nullptr || name == nullptr) return false;
   const int is_there = PySequence_Contains(attributes.get(), name.get());
   if (is_there < 0) PyErr_Clear();
-  return is_there > 0 || isTextEqual(attributeOf(type, "__module__").get(), "torch.nn.parameter");
+  return is_there > 0 || isTextEqual(attributeOf(type, "__module__"), "torch.nn.parameter");
 }
 
 const dlpack::ExchangeTable* findTable(PyObject* type) {
@@ -135,7 +131,7 @@ ArrayType ArrayType::described(PyTypeObject* type) {
   made.table_ = findTable(object);
   made.is_cupys_ = made.table_ == nullptr && isCupyArrayType(type);
   const Owned module = attributeOf(object, "__module__");
-  const bool is_torch = isTextEqual(module.get(), "torch") || isTextEqual(module.get(), "torch.nn.parameter");
+  const bool is_torch = isTextEqual(module, "torch") || isTextEqual(module, "torch.nn.parameter");
   if (made.table_ != nullptr && is_torch) made.learnFromTorch();
   return made;
 }
@@ -189,13 +185,9 @@ PyObject* ArrayType::makeByTorch(const OutputLayout& layout, const dlpack::Devic
 }
 
 PyObject* ArrayType::make(const OutputLayout& layout, const dlpack::Device& device, ArrayView& view) const {
-  if (empty_strided_ != nullptr && device.type != dlpack::DeviceType::Cpu && layout.offset == 0) {
-    PyObject* const made = makeByTorch(layout, device);
-    if (made != nullptr) this->view(made, view);
-    return made;
-  }
-  if (is_cupys_) {
-    PyObject* const made = newCupyArray(type_, layout);
+  const bool is_by_torch = empty_strided_ != nullptr && device.type != dlpack::DeviceType::Cpu && layout.offset == 0;
+  if (is_by_torch || is_cupys_) {
+    PyObject* const made = is_cupys_ ? newCupyArray(type_, layout) : makeByTorch(layout, device);
     if (made != nullptr) this->view(made, view);
     return made;
   }

@@ -17,9 +17,10 @@ void CallState::begin() {
 }
 
 void CallState::adopt(const CallersStream& stream) {
-  if (adopted_ && adopted_->handle == stream.handle && adopted_->owner.is(stream.owner)) return;
+  const std::pair<void*, PyObject*> wanted = {stream.handle, stream.owner.ptr()};
+  if (adopted_ == wanted) return;
   stream_ = python::adopt(device_, stream);
-  adopted_ = stream;
+  adopted_ = wanted;
 }
 
 // (A loop, as calls of the C library for lists of a few numbers take longer.)

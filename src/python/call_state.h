@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "compile/argument.h"
@@ -59,7 +60,7 @@ class CallState {
  private:
   Device& device_;
   std::shared_ptr<Stream> stream_;
-  std::optional<CallersStream> adopted_;
+  std::optional<std::pair<void*, PyObject*>> adopted_;  // handle and owner of the stream, which holds the owner
   uint32_t raises_ = 0;
 };
 

@@ -52,9 +52,9 @@ std::optional<CallersStream> callersStreamOf(nb::handle given) {
 }
 
 std::shared_ptr<Stream> adopt(Device& device, const CallersStream& stream) {
-  leftovers().release();
   std::shared_ptr<Stream> adopted = adoptCudaStream(device, stream.handle);
   if (!stream.owner.is_valid()) return adopted;
+  leftovers().release();
   // The stream goes before its owner does.
   Stream* const told = adopted.get();
   PyObject* const owner = nb::object(stream.owner).release().ptr();

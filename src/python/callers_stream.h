@@ -22,7 +22,8 @@ struct CallersStream {
 std::optional<CallersStream> callersStreamOf(nanobind::handle given);
 
 /// The stream, for work of a GPU. Its owner is held for as long as somebody has what this gives, and is let go of in a
-/// later call of this function. With the interpreter's lock; what this gives may go without it.
+/// later call of this function. With the interpreter's lock, where there is an owner; what this gives may go without
+/// it.
 std::shared_ptr<Stream> adopt(Device& device, const CallersStream& stream);
 
 }  // namespace tokamak::python

@@ -1,7 +1,6 @@
 #include "python/cupy_arrays.h"
 
 #include <bit>
-#include <string_view>
 
 #include "python/numpy_arrays.h"
 #include "python/python_objects.h"
@@ -82,7 +81,10 @@ PyObject* functionOfCuda(const char* name) {
 // Memory of its own for elements that do not lie one behind the other from its beginning on.
 Owned memoryFor(const OutputLayout& layout) {
   static PyObject* const allocate = functionOfCuda("alloc");
-  if (allocate == nullptr) return nullptr;
+  if (allocate == nullptr) {
+    PyErr_SetString(PyExc_ImportError, "this CuPy has no cupy.cuda.alloc");
+    return nullptr;
+  }
   Owned memory(PyObject_CallFunction(allocate, "L", static_cast<long long>(layout.bytes)));
   if (memory == nullptr || layout.offset == 0) return memory;
   const Owned offset(PyLong_FromLongLong(layout.offset));
@@ -93,13 +95,9 @@ Owned memoryFor(const OutputLayout& layout) {
 
 bool isCupyArrayType(PyTypeObject* type) {
   auto* const object = reinterpret_cast<PyObject*>(type);
-  const auto isText = [](const Owned& text, std::string_view wanted) {
-    return text != nullptr && PyUnicode_Check(text.get()) &&
-           PyUnicode_CompareWithASCIIString(text.get(), wanted.data()) == 0;
-  };
   const Owned module = attributeOf(object, "__module__");
-  return isText(attributeOf(object, "__name__"), "ndarray") &&
-         (isText(module, "cupy") || isText(module, "cupy._core.core"));
+  return isTextEqual(attributeOf(object, "__name__"), "ndarray") &&
+         (isTextEqual(module, "cupy") || isTextEqual(module, "cupy._core.core"));
 }
 
 bool viewCupyArray(PyObject* array, ArrayView& view) {

@@ -21,6 +21,11 @@ inline Owned attributeOf(PyObject* object, const char* name) {
   return found;
 }
 
+/// False for null, and for what is no text.
+inline bool isTextEqual(const Owned& text, const char* wanted) {
+  return text != nullptr && PyUnicode_Check(text.get()) && PyUnicode_CompareWithASCIIString(text.get(), wanted) == 0;
+}
+
 /// A tuple of the numbers, each times `factor`; null where Python raised an error.
 inline Owned tupleOfIntegers(std::span<const int64_t> numbers, int64_t factor = 1) {
   Owned tuple(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
