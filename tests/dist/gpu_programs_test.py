@@ -109,14 +109,16 @@ class Programs:
             self.assertEqual(silent, "")
 
     def test_what_differs_is_told_once(self):
-        (first, printed), (second, silent) = self.run_jobs(COPY, *job(as_of_torchrun, "--seed", "1", others=("--seed", "2")))
+        (first, printed), (second, silent) = self.run_jobs(
+            COPY, *job(as_of_torchrun, "--seed", "1", others=("--seed", "2")))
         self.assertEqual((first, second), (4, 4), printed + silent)
         self.assertEqual(printed, "tokamak: rank 1 has another --seed than rank 0: '2', not '1'; all ranks have to "
                                   "have the same\n")
         self.assertEqual(silent, "")
 
     def test_all_ranks_hear_of_one_without_a_gpu(self):
-        (first, printed), (second, silent) = self.run_jobs(COPY, *job(as_of_torchrun), TOKAMAK_CUDA_DRIVER="/nowhere/libcuda.so")
+        (first, printed), (second, silent) = self.run_jobs(
+            COPY, *job(as_of_torchrun), TOKAMAK_CUDA_DRIVER="/nowhere/libcuda.so")
         self.assertEqual((first, second), (4, 4), printed + silent)
         self.assertIn("tokamak: rank 0: no CUDA device: ", printed)
         self.assertEqual(silent, "")
