@@ -2,10 +2,12 @@
 """Sums test results: count_results.py FILE.xml...  prints `<passed> <failed> <skipped>` over JUnit files (ctest, lit).
 
 A test that did not run counts as skipped only if it said so itself; one whose program is missing has failed. The names of
-skipped tests go to standard error.
+skipped tests go to standard error. With --failed in front, it prints the failed tests and the end of what each printed.
 """
 import sys
 import xml.etree.ElementTree as xml
+
+LINES_OF_A_FAILURE = 25
 
 
 def verdict(case):
@@ -21,7 +23,18 @@ def verdict(case):
     return 2 if is_wish else 1
 
 
+def tell_failed(paths):
+    for case in (case for path in paths for case in xml.parse(path).iter("testcase") if verdict(case) == 1):
+        print(f"failed: {case.get('classname', '')} {case.get('name')}")
+        printed = "\n".join(element.text or "" for element in case)
+        for line in printed.strip().split("\n")[-LINES_OF_A_FAILURE:]:
+            print(f"    {line[:300]}")
+
+
 def main():
+    if sys.argv[1:2] == ["--failed"]:
+        tell_failed(sys.argv[2:])
+        return
     counts = [0, 0, 0]
     for path in sys.argv[1:]:
         for case in xml.parse(path).iter("testcase"):
