@@ -22,3 +22,17 @@ __all__ = ["Array", "BindError", "BoundCall", "CacheOp", "CommunicationError", "
            "ParallelType", "Plan", "Profile", "Program", "Scalar", "ScheduleError", "SchedulerHyperParameters",
            "SchedulerType", "Sharding", "Tensor", "UnsupportedError", "compile", "compute_contiguity",
            "compute_tensor_descriptor", "config", "export", "fuse", "load", "profile", "shard_tensor"]
+
+TYPE_CHECKING = False  # as typing has it, which takes time to import
+if TYPE_CHECKING:
+    from . import jax, numpy, nvfuser, testing, torch
+
+_ON_DEMAND = frozenset(["jax", "numpy", "nvfuser", "testing", "torch"])  # most import a library of that name
+
+
+def __getattr__(name: str) -> object:
+    """Imports `tokamak.testing` and the modules for other libraries where they are named."""
+    if name not in _ON_DEMAND:
+        raise AttributeError(f"module 'tokamak' has no attribute {name!r}")
+    import importlib
+    return importlib.import_module(f".{name}", __name__)

@@ -195,6 +195,13 @@ def test_import_loads_no_framework():
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "[]\n"
 
 
+def test_modules_for_others_need_no_import_of_their_own():
+    code = ("import sys, tokamak; print('tokamak.testing' in sys.modules, callable(tokamak.testing.check), "
+            "tokamak.numpy.sum.__name__, hasattr(tokamak, 'tests'), 'tokamak.torch' in sys.modules)")
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True", "sum", "False", "False"], done.stderr
+
+
 def test_import_leaves_modules_of_python_to_who_needs_them():
     """Each costs milliseconds: import is for 80 of them."""
     code = ("import sys; had = set(sys.modules); import tokamak; new = set(sys.modules) - had; print(sorted(new & "
