@@ -6,6 +6,7 @@ namespace tokamak {
 
 void rule(const ExpandOp& op, ElementBuilder& b) {
   b.requireShapeOfResult(*op.in);
+  for (size_t i = 0; i < b.rank(); ++i) b.requireEqual(op.shape[i], b.extent(i));
   b.result(b.loadHere(op.in));
 }
 
