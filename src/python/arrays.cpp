@@ -173,6 +173,13 @@ nb::object capsuleOf(PyObject* given, const std::optional<int64_t>& stream) {
   return function(**named);
 }
 
+// (Of NumPy, or by others who keep to its names.)
+void requireWithoutMask(PyObject* given) {
+  TK_REQUIRE(!hasAttribute(given, "mask") || !hasAttribute(given, "filled"), Bind,
+             "{} has a mask, which programs do not see; legal are its x.filled(value), or x.data with all values",
+             typeNameOf(given));
+}
+
 }  // namespace
 
 std::optional<ScalarValue> numberOf(PyObject* given, DataType type) {
@@ -380,6 +387,7 @@ Tensor CallArrays::take(PyObject* given, bool is_written) {
   if (viewNumPyArray(given, view)) return requireWriteable(takeViewed(view), is_written);
   const ArrayType* const type = ArrayType::of(given);
   if (type != nullptr && type->view(given, view) && (view.isOnHost() || isInOrder(*type))) return takeViewed(view);
+  requireWithoutMask(given);
   if (auto tensor = takeBuffer(given, is_written)) return *tensor;
   try {
     if (auto tensor = takeDlpack(given)) return requireWriteable(*std::move(tensor), is_written);

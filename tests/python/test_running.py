@@ -86,6 +86,22 @@ def test_outputs_stay_when_their_definition_goes():
     assert all((y == 2).all() for y in outputs)
 
 
+def test_axes_with_elements_keep_their_size_or_are_refused():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, 1], contiguity=[True, None])
+        n, m = fd.define_scalar(DataType.Int), fd.define_scalar(DataType.Int)
+        fd.add_output(fd.ops.expand(x, [n, m]))
+        fd.add_output(fd.ops.broadcast_in_dim(x, [2, n, m], [1, 2]))
+    x = np.arange(3, dtype=np.float32).reshape(3, 1)
+    for _ in range(2):
+        outputs = fd.execute([x, 3, 4])
+        np.testing.assert_array_equal(outputs[0], np.broadcast_to(x, (3, 4)))
+        np.testing.assert_array_equal(outputs[1], np.broadcast_to(x, (2, 3, 4)))
+        for wrong in (5, 1, 0):
+            with pytest.raises(tokamak.BindError, match="must be equal|has size"):
+                fd.execute([x, wrong, 4])
+
+
 def test_numbers_are_tensors_without_axes():
     with FusionDefinition() as fd:
         x, y = fd.define_tensor([]), fd.define_tensor([], dtype=DataType.Int)
@@ -104,6 +120,10 @@ REFUSED = {
     "an array of another byte order": ("byte order", lambda fd, x: fd.execute([x.astype(">f4"), 1.0])),
     "a record": ("input 0", lambda fd, x: fd.execute([np.zeros(4, [("a", "f4")]), 1.0])),
     "17 axes": ("17 axes; at most 16", lambda fd, x: fd.execute([x.reshape((1,) * 16 + (4,)), 1.0])),
+    "a masked array": ("MaskedArray has a mask, .*filled", lambda fd, x: fd.execute(
+        [np.ma.masked_array(x, x > 1), 1.0])),
+    "an output with a mask": ("MaskedArray has a mask", lambda fd, x: fd.execute(
+        [x, 1.0], out=[np.ma.masked_array(x.copy(), x > 1)])),
     "a list": ("list cannot be read", lambda fd, x: fd.execute([[1.0], 1.0])),
     "none": ("NoneType", lambda fd, x: fd.execute([None, 1.0])),
     "a number for a tensor": ("a number for a tensor with 1 axes", lambda fd, x: fd.execute([3.0, 1.0])),
