@@ -52,9 +52,9 @@ class Communicator:
         """This rank of a job whose ranks have a GPU each; returns when all have come.
 
         `bootstrap`, by which they find one another: None, as RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT say
-        (torchrun and others set them; TOKAMAK_BOOTSTRAP_PORT names another port, which torchrun needs); a process group
-        of torch.distributed; a store of it, with `rank` and `size`; or a function that takes bytes and gives a list of
-        what each rank gave, with `rank` and `size`. It is used until all have come.
+        (torchrun and others set them; TOKAMAK_BOOTSTRAP_PORT names another port); a process group of torch.distributed;
+        a store of it, with `rank` and `size`; or a function that takes bytes and gives a list of what each rank gave,
+        with `rank` and `size`. It is used until all have come.
         `device`: 'cuda:1'; by default the GPU that LOCAL_RANK numbers, else the rank. Raises tokamak.UnsupportedError
         without NCCL or such a GPU; what a function raises comes out."""
         return _between_gpus("nccl", bootstrap, rank, size, device, timeout)

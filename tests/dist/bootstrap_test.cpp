@@ -197,6 +197,10 @@ TEST(Bootstrap, TheEnvironmentOfLaunchersIsRead) {
     EXPECT_EQ(options.size, 8);
     EXPECT_EQ(options.address, "node0");
     EXPECT_EQ(options.port, 1234);
+    const ScopedVariable of_agent("TORCHELASTIC_USE_AGENT_STORE", "True");
+    EXPECT_EQ(tcpBootstrapFromEnvironment().port, 2234);
+    const ScopedVariable last("MASTER_PORT", "65000");
+    EXPECT_EQ(tcpBootstrapFromEnvironment().port, 64000);
     const ScopedVariable own("TOKAMAK_BOOTSTRAP_PORT", "99");
     EXPECT_EQ(tcpBootstrapFromEnvironment().port, 99);
   }
@@ -223,7 +227,7 @@ TEST(Bootstrap, AddressesAndPortsThatCannotBeAreRefused) {
             "bootstrap: port 65536; legal are 1 to 65535");
   const FileDescriptor taken = listenAt(0);
   EXPECT_THAT(errorOf([&] { tcpBootstrap({.rank = 0, .size = 2, .port = portOf(taken)}); }).message(),
-              testing::HasSubstr(": Address already in use; torchrun itself listens at $MASTER_PORT"));
+              testing::HasSubstr(": Address already in use; $TOKAMAK_BOOTSTRAP_PORT names another one"));
   EXPECT_THAT(
       errorOf([] { tcpBootstrap({.rank = 1, .size = 2, .address = "no.such.host.invalid", .port = 1}); }).message(),
       testing::StartsWith("ranks: the address 'no.such.host.invalid' of a rank is unknown: "));

@@ -51,7 +51,8 @@ struct TcpBootstrapOptions {
   std::chrono::milliseconds timeout{600'000};
 };
 /// As $RANK, $WORLD_SIZE, $MASTER_ADDR and $MASTER_PORT say, which torchrun and most launchers set. torchrun itself
-/// listens at $MASTER_PORT: $TOKAMAK_BOOTSTRAP_PORT names another one. Under Open MPI's mpirun, which sets
+/// listens at $MASTER_PORT: its ranks (for whom $TORCHELASTIC_USE_AGENT_STORE is True) meet 1,000 ports above, or below
+/// where there is none. $TOKAMAK_BOOTSTRAP_PORT names another port. Under Open MPI's mpirun, which sets
 /// $OMPI_COMM_WORLD_RANK and $OMPI_COMM_WORLD_SIZE, they count where $RANK is not set. The address is then this machine
 /// where all processes are on it, and the port 29500, unless the others say otherwise.
 /// Errors: Usage, naming the variable, for one that is missing or no number.

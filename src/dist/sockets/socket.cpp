@@ -76,8 +76,7 @@ FileDescriptor listenAt(int64_t port) {
   const bool is_bound = bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
                         listen(listener.get(), SOMAXCONN) == 0;
   TK_REQUIRE(is_bound, Device,
-             "ranks: nobody can listen at port {}: {}; torchrun itself listens at $MASTER_PORT, and "
-             "$TOKAMAK_BOOTSTRAP_PORT names another one",
+             "ranks: nobody can listen at port {}: {}; $TOKAMAK_BOOTSTRAP_PORT names another one",
              port, std::strerror(errno));
   return listener;
 }

@@ -174,6 +174,17 @@ class TcpBootstrap final : public Bootstrap {
   std::vector<FileDescriptor> connections_;  // of rank 0: by rank; else one
 };
 
+// Of torchrun, which listens at $MASTER_PORT itself.
+constexpr int64_t kPortsFromAgent = 1000;
+
+int64_t portFromEnvironment() {
+  if (isSet("TOKAMAK_BOOTSTRAP_PORT")) return numberFrom("TOKAMAK_BOOTSTRAP_PORT");
+  const int64_t port = numberFrom("MASTER_PORT");
+  const char* const agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  if (agent == nullptr || std::string_view(agent) != "True") return port;
+  return port + kPortsFromAgent < 65536 ? port + kPortsFromAgent : port - kPortsFromAgent;
+}
+
 }  // namespace
 
 TcpBootstrapOptions tcpBootstrapFromEnvironment() {
@@ -182,8 +193,7 @@ TcpBootstrapOptions tcpBootstrapFromEnvironment() {
   options.rank = numberFrom(is_of_mpirun ? kMpiRank : "RANK");
   options.size = numberFrom(is_of_mpirun ? kMpiSize : "WORLD_SIZE");
   options.address = addressOfFirst(options.size);
-  const char* const port = isSet("TOKAMAK_BOOTSTRAP_PORT") ? "TOKAMAK_BOOTSTRAP_PORT" : "MASTER_PORT";
-  if (!is_of_mpirun || isSet(port)) options.port = numberFrom(port);
+  if (!is_of_mpirun || isSet("TOKAMAK_BOOTSTRAP_PORT") || isSet("MASTER_PORT")) options.port = portFromEnvironment();
   return options;
 }
 
