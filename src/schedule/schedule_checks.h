@@ -6,7 +6,7 @@
 namespace tokamak {
 
 /// Whether somebody said how a kernel of the fusion is to be made. Loops that are dealt out over streams do not say
-/// that, nor steps that lead to them.
+/// that, nor steps that lead to them; an rfactor always does.
 bool isScheduled(const Fusion& fusion);
 /// Whether somebody said it of this tensor.
 bool isScheduled(const TensorView& tensor);

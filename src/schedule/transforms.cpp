@@ -275,7 +275,9 @@ bool isScheduled(const TensorView& tensor) {
 
 bool isScheduled(const Fusion& fusion) {
   const std::vector<TensorView*> tensors = fusion.allTensors();
-  if (std::ranges::any_of(tensors, [](const TensorView* tensor) { return isMarked(*tensor); })) return true;
+  // (A part of a reduction cannot be dropped: others compute with it.)
+  const auto saysHow = [](const TensorView* tensor) { return isMarked(*tensor) || !tensor->domain().root.empty(); };
+  if (std::ranges::any_of(tensors, saysHow)) return true;
   return std::ranges::none_of(tensors, hasStreamAxis) &&
          std::ranges::any_of(tensors, [](const TensorView* tensor) { return hasOwnLoops(*tensor); });
 }
