@@ -30,7 +30,7 @@ def listed(what, values):
 
 
 def _is_iterable(value):
-    return getattr(type(value), "__iter__", None) is not None
+    return any(vars(base).get("__iter__") is not None for base in type(value).__mro__)  # no class' own, as of an enum's
 
 
 def integer(what, value):

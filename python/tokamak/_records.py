@@ -19,6 +19,7 @@ class Records:
         self._names = {} if names_of is None else names_of._names  # by id, of handles that `_kept` keeps
         self._kept = [] if names_of is None else names_of._kept
         self._names_of_values = {} if names_of is None else names_of._names_of_values  # that several handles may have
+        self._handles_of_values = {} if names_of is None else names_of._handles_of_values  # the first of each
         self._counts = {"T": 0, "S": 0} if names_of is None else names_of._counts
         self._depth = 0
 
@@ -34,8 +35,14 @@ class Records:
             result = compute()
         finally:
             self._depth = 0
-        self._lines.append(f"{self._results(result)}fd.{head}({', '.join(words)})")
+        is_known = isinstance(result, list) and all(id(each) in self._names for each in result)
+        if not is_known:  # it would give names a second time
+            self._lines.append(f"{self._results(result)}fd.{head}({', '.join(words)})")
         return result
+
+    def handle(self, value):
+        """What a call gave for this value, if it did."""
+        return self._handles_of_values.get(value.identity)
 
     def values(self):
         """What the calls gave, in that order."""
@@ -65,6 +72,7 @@ class Records:
             self._counts[letter] += 1
             self._kept.append(handle)
             self._names_of_values.setdefault(handle._value.identity, self._names[id(handle)])
+            self._handles_of_values.setdefault(handle._value.identity, handle)
         return self._names[id(handle)]
 
     def _text(self, value):
@@ -107,7 +115,7 @@ class ScheduleRecords(Records):
 
     def names(self):
         """The names that the lines need besides fd."""
-        return sorted(set(re.findall(r"\b(ParallelType|MemoryType|LoadStoreOpType|CacheOp|SchedulerType)\b",
+        return sorted(set(re.findall(r"\b(ParallelType|MemoryType|LoadStoreOpType|CacheOp|SchedulerType|DeviceMesh)\b",
                                      "\n".join(self._lines))))
 
 

@@ -605,7 +605,20 @@ class FusionDefinition:
         if not override_user_schedule:
             self._program, self._last = program, last
             config.keep_unless_in_contexts(lambda: self._keep(program))
-        return _calls.run(program, inputs, out, last, place, self._library)
+        try:
+            return _calls.run(program, inputs, out, last, place, self._library)
+        except _tokamak.Error:
+            self._let_go_unless_it_ran(program, last)
+            raise
+
+    def _let_go_unless_it_ran(self, program, last):
+        """After a call that failed: what has never run keeps nobody from mending its schedule."""
+        if last.inputs() is not None:
+            return
+        with self._lock:
+            self._programs = {key: each for key, each in self._programs.items() if each[0] is not program}
+            if self._fast is program:
+                self._fast = None
 
     def _keep(self, program):
         """Calls from now on begin with this program."""

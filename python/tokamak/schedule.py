@@ -171,7 +171,8 @@ class ScheduleOperators(Namespace):
         """All tensors of the schedule, also those that commands made."""
         self._definition._require_complete()
         definition = self._definition
-        return [definition._tensor_class(definition, each) for each in definition._native.scheduled_tensors()]
+        known = ((each, definition._schedule_records.handle(each)) for each in definition._native.scheduled_tensors())
+        return [definition._tensor_class(definition, each) if handle is None else handle for each, handle in known]
 
     def is_reduction(self, tensor: Tensor) -> bool:
         """Whether the tensor is computed by summing, or the like, over some axis."""
@@ -211,7 +212,9 @@ class ScheduleOperators(Namespace):
         for old, new in wanted.items():
             for axis in (_is(old, int, "an axis"), _is(new, int, "an axis")):
                 if not -rank <= axis < rank:
-                    raise _tokamak.ScheduleError(f"reorder: axis {axis} of a tensor with {rank} loops")
+                    raise _tokamak.ScheduleError(f"reorder: axis {axis} of a tensor with {rank} loops; legal are "
+                                                 f"{-rank} to {rank - 1}" if rank else
+                                                 f"reorder: axis {axis} of a tensor without loops")
             places[old % rank if rank else 0] = new % rank if rank else 0
         if len(set(places.values())) != len(places) or len(places) != len(wanted):
             raise _tokamak.ScheduleError(f"reorder: {shown(old2new)} has an axis twice")
@@ -289,17 +292,9 @@ class ScheduleOperators(Namespace):
         position += loops + 1 if position < 0 else 0
         chosen = self._selected(selected_tensors) or [each for each in definition.scheduled_tensors()
                                                       if definition.may_be_inlined(each)]
-        for each in reversed(chosen):  # readers first
-            self._inline(each, min(position, definition.loops(each)), best_effort)
-
-    def _inline(self, native, position, best_effort):
-        while True:
-            try:
-                return self._definition._schedule_command("inline_at", {"tensor": native, "position": position})
-            except _tokamak.ScheduleError:
-                if not best_effort or position == 0:
-                    raise
-                position -= 1
+        self._definition._require_schedulable()
+        definition.inline_at(chosen, position, _is(best_effort, bool, "best_effort"))
+        self._definition._is_scheduled = True
 
     # --- schedules by heuristics ---
 
@@ -444,7 +439,7 @@ def _read_once(value):
     return list(value) if hasattr(type(value), "__next__") else value
 
 
-for _name in """tensors parallelize merge split reorder rfactor set_allocation_as_loop cache_after cache_before
+for _name in """tensors _set_device_mesh parallelize merge split reorder rfactor set_allocation_as_loop cache_after cache_before
                 cache_fork set_memory_type transform_like parallelize_like inline_most inline_at""".split():
     setattr(ScheduleOperators, _name, _recorded(getattr(ScheduleOperators, _name)))
 ScheduleOperators.reduction_factor = ScheduleOperators.rfactor  # type: ignore[method-assign]

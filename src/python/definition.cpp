@@ -179,6 +179,12 @@ std::optional<Value> Definition::command(const std::string& name, const std::vec
   return handle(made, scheduled_->fusion);
 }
 
+void Definition::inlineAt(const std::vector<Value>& values, int64_t position, InlineEffort effort) {
+  std::vector<TensorView*> tensors;
+  for (const Value& value : values) tensors.push_back(scheduledTensor(value));
+  inline_at(tensors, position, effort);
+}
+
 std::string Definition::scheduledTensorText(const Value& value) {
   const TensorView& tensor = *scheduledTensor(value);
   const auto extents =

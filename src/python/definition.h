@@ -11,6 +11,7 @@
 #include "ir/clone.h"
 #include "ir/fusion.h"
 #include "ir/text/call_resolver.h"
+#include "schedule/inline.h"
 
 namespace tokamak::python {
 
@@ -93,6 +94,9 @@ class Definition : public std::enable_shared_from_this<Definition> {
   /// The axes of a tensor, in its schedule if there is one: of its "root", "logical", "loop" or "allocation" domain.
   /// Errors: Definition as scheduledTensor() says, and for another domain.
   std::vector<AxisText> axes(const Value& value, const std::string& domain);
+  /// Inlines these tensors of the schedule at a position (schedule/inline.h). Errors: as there, and as
+  /// scheduledTensor() says.
+  void inlineAt(const std::vector<Value>& values, int64_t position, InlineEffort effort);
   /// All tensors of the schedule, in the order in which they were made.
   std::vector<Value> scheduledTensors();
 

@@ -335,6 +335,10 @@ void bindDefinition(nb::module_& m) {
       .def("scheduled_tensor", &Definition::scheduledTensorText)
       .def("scheduled_tensors", &Definition::scheduledTensors)
       .def("loops", [](Definition& it, const Value& value) { return it.scheduledTensor(value)->loop().size(); })
+      .def("inline_at",
+           [](Definition& it, const std::vector<Value>& values, int64_t position, bool is_best_effort) {
+             it.inlineAt(values, position, is_best_effort ? InlineEffort::Best : InlineEffort::All);
+           })
       .def("may_be_inlined",
            [](Definition& it, const Value& value) {
              const TensorView* const tensor = it.scheduledTensor(value);

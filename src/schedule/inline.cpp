@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -244,12 +246,23 @@ void lowerPosition(TensorView* tensor, int64_t position, SharedLoops& loops) {
   }
 }
 
+// Consumers first. (Expressions that took the place of others are not in creation order.)
+void sortBackwards(std::vector<TensorView*>& tensors) {
+  if (tensors.empty()) return;
+  std::unordered_map<const Expr*, size_t> places;
+  for (const Expr* expr : tensors.front()->fusion().exprs()) places.emplace(expr, places.size());
+  std::ranges::stable_sort(tensors, std::greater{}, [&](const TensorView* tensor) {
+    const auto found = places.find(tensor->definition());
+    return std::pair(found == places.end() ? 0 : found->second + 1, tensor->id());
+  });
+}
+
 void inlineMost(std::vector<TensorView*> tensors) {
+  std::erase_if(tensors, [](const TensorView* tensor) { return tensor->definition() == nullptr; });
   if (tensors.empty()) return;
   const DomainGraph graph(tensors.front()->fusion());
   SharedLoops loops(tensors.front()->fusion());
-  std::erase_if(tensors, [](const TensorView* tensor) { return tensor->definition() == nullptr; });
-  std::ranges::sort(tensors, std::greater{}, [](const TensorView* tensor) { return tensor->definition()->id(); });
+  sortBackwards(tensors);
   for (TensorView* tensor : tensors) {
     const int64_t largest = largestPosition(tensor, tensor->axisCount(), graph, loops).position;
     int64_t& position = tensor->mutableDomain().inline_position;
@@ -259,16 +272,35 @@ void inlineMost(std::vector<TensorView*> tensors) {
 
 }  // namespace
 
-void inline_at(TensorView* tensor, int64_t position) {
-  requireGiven("inline_at", {{"tensor", tensor}});
-  const int64_t wanted = normalPosition(*tensor, position);
+static void inlineAt(TensorView* tensor, int64_t wanted, InlineEffort effort) {
   SharedLoops loops(tensor->fusion());
   if (wanted < tensor->inlinePosition()) return lowerPosition(tensor, wanted, loops);
   const DomainGraph graph(tensor->uses());
   const Limit limit = largestPosition(tensor, wanted, graph, loops);
-  TK_REQUIRE(wanted <= limit.position, Schedule, "inline_at: position {} for {}; the largest legal one is {}: {}",
-             wanted, toString(*tensor), limit.position, limit.why);
-  tensor->mutableDomain().inline_position = wanted;
+  TK_REQUIRE(wanted <= limit.position || effort == InlineEffort::Best, Schedule,
+             "inline_at: position {} for {}; the largest legal one is {}: {}", wanted, toString(*tensor),
+             limit.position, limit.why);
+  tensor->mutableDomain().inline_position = std::min(wanted, limit.position);
+}
+
+void inline_at(TensorView* tensor, int64_t position) {
+  requireGiven("inline_at", {{"tensor", tensor}});
+  inlineAt(tensor, normalPosition(*tensor, position), InlineEffort::All);
+}
+
+void inline_at(std::span<TensorView* const> tensors, int64_t position, InlineEffort effort) {
+  requireGiven("inline_at", "tensors", tensors);
+  TK_REQUIRE(position >= 0, Schedule, "inline_at: position {} for several tensors; legal are 0 and more", position);
+  std::vector<TensorView*> sorted(tensors.begin(), tensors.end());
+  sortBackwards(sorted);
+  std::vector<int64_t> before;
+  for (const TensorView* tensor : sorted) before.push_back(tensor->inlinePosition());
+  try {
+    for (TensorView* tensor : sorted) inlineAt(tensor, std::min(position, tensor->axisCount()), effort);
+  } catch (const Error&) {
+    for (size_t i = 0; i < sorted.size(); ++i) sorted[i]->mutableDomain().inline_position = before[i];
+    throw;
+  }
 }
 
 void inline_most(Fusion& fusion) { inlineMost(fusion.allTensors()); }

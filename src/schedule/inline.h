@@ -18,6 +18,14 @@ namespace tokamak {
 /// the largest legal position and its reason.
 TOKAMAK_EXPORT void inline_at(TensorView* tensor, int64_t position);
 
+enum class InlineEffort : uint8_t {
+  All,   ///< what is not legal is an error
+  Best,  ///< the largest legal position is taken in its place
+};
+/// The same for each of these tensors, consumers first; of one with fewer loops all are shared. `position`: 0 or more.
+/// Nothing changes where there is an error.
+TOKAMAK_EXPORT void inline_at(std::span<TensorView* const> tensors, int64_t position, InlineEffort effort);
+
 /// Sets the largest legal position of each tensor, consumers first. Inputs and tensors without readers keep 0.
 TOKAMAK_EXPORT void inline_most(Fusion& fusion);
 /// The same for these tensors alone.

@@ -318,12 +318,19 @@ def test_random_schedules_with_streams_are_right_or_refused(first):
             x = fd.define_tensor([-1] * rank, contiguity=True)
             y = fd.ops.sum(x, reduced)
             z = fd.ops.neg(y)
-            fd.add_output(z if random.integers(2) else y)
-        tensors = [y, z]
+            beside = fd.ops.relu(x)  # streams of what does not read the sum, in a program with it
+            both = fd.ops.sub(beside, fd.ops.broadcast(y, [axis in reduced for axis in range(rank)]))
+            outputs = {"y": y, "z": z, "both": both}
+            name = random.choice(list(outputs))
+            fd.add_output(outputs[name])
+        tensors = [y, z] if name != "both" else [y, beside, both]
         commands = [lambda t, axis: fd.sched.split(t, axis, int(random.integers(1, 4))),
                     lambda t, axis: tensors.append(fd.sched.rfactor(t, [axis])),
                     lambda t, axis: fd.sched.parallelize(t, axis, ParallelType.stream),
                     lambda t, axis: fd.sched.merge(t, axis)]
+        if name == "both" and random.integers(2):  # rare otherwise
+            fd.sched.split(y, reduced[-1], int(random.integers(1, 4)))
+            tensors.append(fd.sched.rfactor(y, [reduced[-1] + 1]))
         for _ in range(int(random.integers(2, 8))):
             try:
                 commands[random.choice(4, p=[0.3, 0.3, 0.3, 0.1])](tensors[random.integers(len(tensors))],
@@ -337,8 +344,8 @@ def test_random_schedules_with_streams_are_right_or_refused(first):
             except tokamak.Error as error:
                 assert error.code in ("schedule", "host program", "unsupported"), (seed, str(error))
                 continue
-            wanted = a.astype(np.float64).sum(tuple(reduced))
-            wanted = -wanted if fd.outputs()[0] is z else wanted
+            total = a.astype(np.float64).sum(tuple(reduced), keepdims=name == "both")
+            wanted = np.maximum(a, 0) - total if name == "both" else -total if name == "z" else total
             np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5, err_msg=f"seed {seed}")
             ran += 1
     assert ran > 20
@@ -389,6 +396,56 @@ def test_commands_that_read_are_legal_after_a_run_and_change_nothing():
             fd.execute([A])
             texts.append(fd.last_scheduled_fusion_ir())
     assert texts[0] == texts[1] and "schedule {" in texts[0]
+
+
+def test_inlining_at_a_place_knows_caches_and_changes_all_or_nothing():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        total = fd.ops.sum(x, 1)
+        spread = fd.ops.broadcast(total, [False, True])
+        y = x / spread
+        fd.add_output(y)
+    plain = fd.sched.user_schedule_ir()
+    with pytest.raises(ScheduleError, match="largest legal one is 1"):
+        fd.sched.inline_at(y, 2)
+    assert fd.sched.user_schedule_ir() == plain
+    cache = fd.sched.cache_after(x)  # with two readers, of which one reads the other
+    fd.sched.inline_at(y, 2, best_effort=True)
+    inlined = fd.sched.user_schedule_ir()
+    for tensor, position in ((cache, 1), (total, 1), (spread, 2)):
+        assert f"computed inside {position} of" in fd.sched.to_string(tensor), inlined
+    a = np.random.default_rng(3).random((5, 8), np.float32)
+    np.testing.assert_allclose(fd.execute([a])[0], a / a.sum(1, keepdims=True), rtol=1e-6)
+
+
+def test_a_schedule_that_cannot_run_can_be_mended():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(fd.ops.exp(x) * 2.0)
+    fd.sched.inline_at(fd.outputs()[0], 1)
+    a = np.ones((5, 8), np.float32)
+    for wrong, error in (([a], ScheduleError), ([a[0]], tokamak.BindError)):
+        with pytest.raises(error):
+            fd.execute(wrong)
+    fd.sched.inline_most()
+    np.testing.assert_allclose(fd.execute([a])[0], 2 * np.exp(a), rtol=1e-6)
+    with pytest.raises(tokamak.BindError):
+        fd.execute([a[0]])
+    with pytest.raises(ScheduleError, match="has run"):
+        fd.sched.inline_most()
+
+
+def test_tensors_are_named_once_and_meshes_are_repeated():
+    with FusionDefinition() as fd:
+        x = fd.define_tensor([-1, -1], contiguity=True)
+        fd.add_output(fd.ops.exp(x))
+    fd.sched._set_device_mesh(x, tokamak.DeviceMesh([0]))
+    first = fd.sched.tensors()
+    script = fd.repro_script_for([A])
+    assert "fd.sched._set_device_mesh(T0, DeviceMesh([0]))" in script
+    assert all(each is again for each, again in zip(first, fd.sched.tensors()))
+    assert fd.repro_script_for([A]) == script
+    exec(compile(script, "script", "exec"), {"print": lambda *_: None})
 
 
 def test_what_is_no_tensor_is_told_by_what_it_is():
