@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,13 @@ bool isPartOfReduction(const IterDomain& axis) {
 // Whether threads or blocks along this type exchange partial results within a launch.
 bool isExchangeType(ParallelType type) { return kir::isThreadType(type) || kir::isClusterType(type); }
 
+// Whether the tensor's buffer is there in an iteration of a loop alone.
+bool isKeptInLoop(const LoopNest& nest) {
+  return std::ranges::any_of(std::span(nest.path).first(nest.shared), [](const LoopNode* node) {
+    return !kir::isBlockType(node->type) && !kir::isThreadType(node->type);
+  });
+}
+
 }  // namespace
 
 StatementBuilder::StatementBuilder(Fusion& fusion, LoopNests& nests, const Strides& strides)
@@ -45,10 +54,10 @@ kir::Statements StatementBuilder::build() {
   for (size_t i = 0; i < parts_.size(); ++i) {
     const Part& part = parts_[i];
     if (part.kind == PartKind::GridReduce) {
+      TK_REQUIRE(part.path.empty(), Schedule, "{} is combined across blocks inside of a loop of the block",
+                 nameOf(*part.nest->tensor));
       TK_REQUIRE(!part.is_of_last_block, Schedule,
                  "{} is combined across blocks, and so is a tensor that it is computed from; that takes two kernels",
-                 nameOf(*part.nest->tensor));
-      TK_REQUIRE(part.path.empty(), Schedule, "{} is combined across blocks inside of a loop of the block",
                  nameOf(*part.nest->tensor));
       combined.push_back(i);
     } else {
@@ -64,11 +73,28 @@ kir::Statements StatementBuilder::build() {
   return nests_->withLaunchedIndices(statements);
 }
 
-// Marks parts that depend on a grid reduction, and their allocations: the last block does them, in loops of its own.
+// Marks parts that depend on a grid reduction, what these read in a loop, and their allocations: the last block does
+// them, in loops of its own.
 void StatementBuilder::findPartsOfLastBlock() {
-  for (Part& part : parts_) {
-    for (const size_t before : part.after)
-      part.is_of_last_block |= parts_[before].is_of_last_block || parts_[before].kind == PartKind::GridReduce;
+  bool is_changed = true;
+  const auto mark = [&](Part& part) {
+    is_changed |= !part.is_of_last_block;
+    part.is_of_last_block = true;
+  };
+  while (std::exchange(is_changed, false)) {
+    std::set<const LoopNest*> read;
+    for (Part& part : parts_) {
+      for (const size_t before : part.after) {
+        if (parts_[before].is_of_last_block || parts_[before].kind == PartKind::GridReduce) mark(part);
+      }
+      for (const size_t before : part.after) {
+        const LoopNest* nest = parts_[before].nest;
+        if (part.is_of_last_block && nest != part.nest && isKeptInLoop(*nest)) read.insert(nest);
+      }
+    }
+    for (Part& part : parts_) {
+      if (read.contains(part.nest)) mark(part);
+    }
   }
   for (const Part& part : parts_) {
     if (part.kind != PartKind::Compute || !part.is_of_last_block) continue;
