@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -90,24 +91,27 @@ std::string orderText(const LayoutChoice& layout) {
 
 }  // namespace
 
-// Whether a schedule leaves a tensor, or the results of a reduction, outside of loops of their readers: each block has
-// a buffer for it, whose size a C compiler has to know.
-static bool keepsWhole(const Fusion& program) {
-  const auto isKept = [](const IterDomain* axis) {
-    return !axis->isReduction() && axis->parallelType() == ParallelType::Serial;
-  };
-  return std::ranges::any_of(program.allTensors(), [&](TensorView* tensor) {
-    if (program.isInput(tensor) || tensor->inlinePosition() > 0) return false;
+// Calls `visit` for the loops of a tensor, or of the results of a reduction, that a schedule leaves outside of the loops
+// of readers, with how many of its loops are inside: each block has a buffer for these iterations, whose size a C
+// compiler has to know.
+template <class Visit>
+static void visitKeptLoops(const Fusion& program, const Visit& visit) {
+  for (const TensorView* tensor : program.allTensors()) {
+    if (program.isInput(tensor)) continue;
     if (program.isOutput(tensor) && (tensor->definition() == nullptr || !tensor->definition()->is<ReductionOp>()))
-      return false;
-    return std::ranges::any_of(tensor->loop(), isKept);
-  });
+      continue;
+    const std::span<IterDomain* const> loops(tensor->loop());
+    for (const IterDomain* axis : loops.subspan(static_cast<size_t>(tensor->inlinePosition()))) {
+      if (!axis->isReduction() && axis->parallelType() == ParallelType::Serial) visit(*axis, tensor->inlinePosition());
+    }
+  }
 }
 
 // That of the first output's outermost axis stays as it is, so that the kernel is the same for every length of that;
 // where it may be the innermost one as well, what is known of its divisors becomes part of it. The others are
 // constants: divisions by them are cheap then, registers can hold what has such a size, and accesses are known to be
-// aligned. Where nothing would be gained - all tensors have one shape - they are not.
+// aligned. Where nothing would be gained - all tensors have one shape - they are not. All are where a schedule keeps
+// something whole, and those of the buffers that it keeps in loops.
 ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, ExtentPolicy policy)
     : symbols_(std::move(symbols)),
       roles_(symbols_.size(), Role::Any),
@@ -118,11 +122,13 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   tensors_.insert(tensors_.end(), program.outputs().begin(), program.outputs().end());
   if (policy == ExtentPolicy::Open) return;
   const SymbolPlaces places = symbolPlaces(program);
-  if (is_scheduled_ && keepsWhole(program)) {
-    for (size_t i = 0; i < symbols_.size(); ++i) {
-      if (places.contain(symbols_[i]) && symbols_[i]->dtype() == DataType::I64) roles_[i] = Role::Constant;
-    }
-    return;
+  bool keeps_whole = false;
+  std::set<Scalar*, ById> of_buffers;
+  if (is_scheduled_) {
+    visitKeptLoops(program, [&](const IterDomain& axis, int64_t inside) {
+      keeps_whole = keeps_whole || inside == 0;
+      kir::collectSymbols(*axis.extent(), of_buffers);
+    });
   }
   const bool has_constants = !haveOneShape(program.allTensors());
   std::set<Scalar*, ById> kept;
@@ -133,7 +139,8 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   for (size_t i = 0; i < symbols_.size(); ++i) {
     Scalar* symbol = symbols_[i];
     if (!places.contain(symbol) || symbol->dtype() != DataType::I64) continue;
-    if (has_constants && (!kept.contains(symbol) || places.inner.contains(symbol)))
+    const bool is_of_buffer = keeps_whole || of_buffers.contains(symbol);
+    if (is_of_buffer || (has_constants && (!kept.contains(symbol) || places.inner.contains(symbol))))
       roles_[i] = Role::Constant;
     else if (places.only.contains(symbol) || places.inner.contains(symbol))
       roles_[i] = opened_;

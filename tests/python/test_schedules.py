@@ -421,18 +421,34 @@ def test_inlining_at_a_place_knows_caches_and_changes_all_or_nothing():
 def test_a_schedule_that_cannot_run_can_be_mended():
     with FusionDefinition() as fd:
         x = fd.define_tensor([-1, -1], contiguity=True)
-        fd.add_output(fd.ops.exp(x) * 2.0)
-    fd.sched.inline_at(fd.outputs()[0], 1)
+        total, beside = fd.ops.sum(x, 1), fd.ops.exp(x)
+        fd.add_output(beside - fd.ops.broadcast(total, [False, True]))
+    fd.sched.split(total, 1, 4)
+    fd.sched.rfactor(total, [2])
+    fd.sched.parallelize(beside, 0, ParallelType.stream)
     a = np.ones((5, 8), np.float32)
     for wrong, error in (([a], ScheduleError), ([a[0]], tokamak.BindError)):
         with pytest.raises(error):
             fd.execute(wrong)
-    fd.sched.inline_most()
-    np.testing.assert_allclose(fd.execute([a])[0], 2 * np.exp(a), rtol=1e-6)
+    fd.sched.parallelize(beside, 0, ParallelType.serial)
+    np.testing.assert_allclose(fd.execute([a])[0], np.full((5, 8), np.e - 8), rtol=1e-6)
     with pytest.raises(tokamak.BindError):
         fd.execute([a[0]])
     with pytest.raises(ScheduleError, match="has run"):
         fd.sched.inline_most()
+
+
+@pytest.mark.parametrize("position", range(3))
+@pytest.mark.parametrize("shape", ([-1, -1], [-1, 8], [5, -1]), ids=str)
+def test_buffers_in_loops_have_the_sizes_of_the_call(shape, position):
+    with FusionDefinition() as fd:
+        x = fd.define_tensor(shape, contiguity=True)
+        y = fd.ops.exp(x) * 2.0
+        fd.add_output(y)
+    fd.sched.inline_at(y, position)
+    for sizes in ((5, 8), (7, 9), (0, 3)) if shape == [-1, -1] else ((5, 8),):
+        a = np.random.default_rng(1).random(sizes, np.float32)
+        np.testing.assert_allclose(fd.execute([a])[0], 2 * np.exp(a), rtol=1e-6)
 
 
 def test_tensors_are_named_once_and_meshes_are_repeated():
