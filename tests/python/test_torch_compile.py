@@ -256,6 +256,28 @@ def test_values_that_samples_do_not_have():
     for columns in (3, 0, 4):
         x = torch.randn(4, columns)
         close(logs(x), x.logsumexp(1) * 2)
+    for dtype in (torch.int32, torch.int64):
+        x = torch.tensor([-100, torch.iinfo(dtype).max, 3], dtype=dtype)
+        close(torch.compile(lambda x: x.logsumexp(0) * 2, backend="tokamak")(x), x.logsumexp(0) * 2)
+
+
+def test_softmax_of_one_number():
+    for function in (torch.softmax, torch.log_softmax):
+        for value in (0.5, float("inf"), float("nan")):
+            ours, theirs = (torch.tensor(value, requires_grad=True) for _ in range(2))
+            got, wanted = torch.compile(lambda x: function(x, 0) * 2, backend="tokamak")(ours), function(theirs, 0) * 2
+            got.backward()
+            wanted.backward()
+            torch.testing.assert_close((got, ours.grad), (wanted, theirs.grad), equal_nan=True)
+
+
+def test_results_have_the_types_of_torch_where_decompositions_have_others():
+    half, whole = torch.randn(4, 6).half(), torch.arange(24).reshape(4, 6) + 2**53
+    for function, x in ((lambda x: (x * 2).select_scatter(torch.ones(6) * 1.5, 0, 1), half),
+                        (lambda x: (x + 1).select_scatter(torch.ones(6) * 1.5, 0, 1) // 2, whole),
+                        (lambda x: torch.addr(torch.ones(6, 6), x[0], x[1]) * 2, half)):
+        for dynamic in (False, True):
+            close(torch.compile(function, backend="tokamak", dynamic=dynamic)(x), function(x))
 
 
 def test_negatives_that_are_not_in_memory():
@@ -333,6 +355,35 @@ def test_outputs_that_are_views():
     assert got[1].sum() == 0
 
 
+VIEWS = {  # of a result
+    "a part": lambda y: (y, y.chunk(2, 1)[1], y.sum(1)),
+    "a part that is read": lambda y: (lambda v: (y, v, v.sin() + y.sum()))(y[:, :2]),
+    "parts alone": lambda y: (y, y.split(1, 1)[0]),
+    "parts of what is not given": lambda y: (lambda v, w: (v, w, v.exp() + w))(y[:, :5], y[:, 1:]),
+    "parts that are read": lambda y: (lambda v: (v[0], v[1].sin() * 2, v[2], v[2].exp() + v[1]))(y.split(2, 1)),
+    "views of a view": lambda y: (lambda v: (v.unbind(1)[1], v, v.cos() * 2, v.t(), v.t().exp()))(y[1:]),
+    "a view for another fusion": lambda y: (lambda v: (v, v.sin() * 2, v.cumsum(0).cos() + v.exp()))(y[:, 1:]),
+    "another shape": lambda y: (lambda v: (v, v.exp() + 1))(y.view(y.shape[0] // 2, -1)),
+    "copies": lambda y: (y, y.clone(), y[:, :2].clone(), y.t().contiguous(), y.detach()),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", VIEWS)
+def test_outputs_share_memory_as_in_torch(name, dynamic):
+    x = torch.randn(4, 6)
+
+    def function(x):
+        return VIEWS[name](x.exp() * 2)
+
+    got, wanted = torch.compile(function, backend="tokamak", dynamic=dynamic)(x.clone()), function(x.clone())
+    for i in range(len(wanted)):
+        for results in (got, wanted):
+            results[i].add_(10)
+        close(got, wanted)
+    assert [each.stride() for each in got] == [each.stride() for each in wanted]
+
+
 def test_training_moves_parameters_and_buffers():
     def trained(compile_it):
         torch.manual_seed(3)
@@ -365,6 +416,15 @@ def test_what_is_not_there_runs_in_torch_and_is_told():
     assert left["aten.cumsum.default"] == "tokamak has no such operator yet" and "aten.sort.default" in left
     assert "in torch: aten.cumsum.default, as tokamak has no such operator yet" in str(report)
     assert sum(len(each) for each in report.fusions) >= 4
+
+
+def test_profiles_tell_kernels_of_both_directions_apart():
+    x = torch.randn(64, 32, requires_grad=True)
+    compiled = torch.compile(lambda x: F.softmax(x * 2, 1).sin(), backend="tokamak")
+    with tokamak.profile() as p:
+        compiled(x).sum().backward()
+    assert {each.name for each in p.calls} == {each.name.partition(":")[0] for each in p.kernels}
+    assert {each.name for each in p.calls} == {"forward_0", "backward_0"}
 
 
 def test_types_that_are_not_there_run_in_torch():

@@ -7,6 +7,7 @@ import operator
 
 import tokamak.numpy as tnp
 
+from .._promotion import FLOATING
 from .._tracing import current_trace
 from .._types import DataType
 
@@ -295,6 +296,7 @@ def _var_mean(self, dim=None, correction=None, keepdim=False):
 @row("logsumexp.default")
 def _logsumexp(self, dim, keepdim=False):
     dims = _dims(self, dim)
+    self = self if self._dtype in FLOATING else tnp.astype(self, DataType.Float)  # whose differences do not wrap
     if 0 in self.shape:
         return tnp.log(tnp.sum(tnp.exp(self), dims, keepdims=keepdim))
     largest = tnp.max(self, dims, keepdims=True)
@@ -334,12 +336,12 @@ def _dims(self, dim):
 
 @row("_softmax.default")
 def _softmax(self, dim, half_to_float):
-    return tnp.softmax(_wide(self, half_to_float), dim) if self.ndim else tnp.ones_like(self)
+    return tnp.softmax(_wide(self, half_to_float), dim) if self.ndim else tnp.exp(self - self)  # NaN where infinite
 
 
 @row("_log_softmax.default")
 def _log_softmax(self, dim, half_to_float):
-    return tnp.log_softmax(_wide(self, half_to_float), dim) if self.ndim else tnp.zeros_like(self)
+    return tnp.log_softmax(_wide(self, half_to_float), dim) if self.ndim else self - self
 
 
 def _wide(x, is_wanted):
@@ -349,12 +351,12 @@ def _wide(x, is_wanted):
 @row("_softmax_backward_data.default")
 def _softmax_backward(grad_output, output, dim, input_dtype):
     scaled = grad_output * output
-    return scaled - output * tnp.sum(scaled, dim, keepdims=True)
+    return scaled - output * tnp.sum(scaled, _dims(output, dim), keepdims=True)
 
 
 @row("_log_softmax_backward_data.default")
 def _log_softmax_backward(grad_output, output, dim, input_dtype):
-    return grad_output - tnp.exp(output) * tnp.sum(grad_output, dim, keepdims=True)
+    return grad_output - tnp.exp(output) * tnp.sum(grad_output, _dims(output, dim), keepdims=True)
 
 
 @row("native_layer_norm.default")

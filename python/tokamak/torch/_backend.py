@@ -6,6 +6,7 @@ import torch
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from .. import numpy as tnp
 from .._fuse import Fused
@@ -31,13 +32,34 @@ threshold_backward tril triu var_mean""".split())
 _DIVIDED = """cudnn_batch_norm cudnn_batch_norm_backward native_batch_norm _native_batch_norm_legit
 _native_batch_norm_legit_no_training native_dropout native_group_norm_backward""".split()
 
+# Operators whose results have sizes that torch would make new symbols for if it was asked twice.
+_UNCHECKED = frozenset([torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape])
+
 
 @functools.cache
 def _decompositions():
     table = {**core_aten_decompositions(),
              **get_decompositions([getattr(torch.ops.aten, name) for name in _DIVIDED])}
-    return {op: function for op, function in table.items()
-            if op._schema.name.removeprefix("aten::") not in _KEPT}
+    return {op: function if _UNCHECKED.intersection(op.tags) or op._schema.is_mutable else _type_checked(op, function)
+            for op, function in table.items() if op._schema.name.removeprefix("aten::") not in _KEPT}
+
+
+def _type_checked(op, decomposition):
+    """The decomposition, which leaves the operator whole where its results would have other types than the operator's:
+    torch's own of select_scatter promotes, for one."""
+
+    @functools.wraps(decomposition)
+    def checked(*args, **kwargs):
+        results = decomposition(*args, **kwargs)
+        with disable_proxy_modes_tracing():
+            wanted = op(*args, **kwargs)
+        return results if _types_of(results) == _types_of(wanted) else NotImplemented
+
+    return checked
+
+
+def _types_of(results):
+    return [each.dtype for each in tensors_of(results)]
 
 
 def backend(graph_module, example_inputs, **options):
@@ -46,10 +68,11 @@ def backend(graph_module, example_inputs, **options):
     `options`: products="torch" (matrix products run in torch, the default) or "tokamak"."""
     takes_products = _products_of(options)
 
-    def compile_graph(graph_module, example_inputs):
-        return make_boxed_func(_fused(graph_module, takes_products))
+    def compiler(name):
+        return lambda graph_module, example_inputs: make_boxed_func(_fused(graph_module, takes_products, name))
 
-    return aot_autograd(fw_compiler=compile_graph, bw_compiler=compile_graph, inference_compiler=compile_graph,
+    return aot_autograd(fw_compiler=compiler("forward"), bw_compiler=compiler("backward"),
+                        inference_compiler=compiler("fused"),
                         decompositions=_decompositions())(graph_module, example_inputs)
 
 
@@ -64,13 +87,14 @@ def _products_of(options):
     return products == "tokamak"
 
 
-def _fused(graph_module, takes_products):
+def _fused(graph_module, takes_products, prefix):
+    """`prefix`: of the programs' names, which profiles tell."""
     graph_module.graph.eliminate_dead_code()
     divided, report = divide(graph_module, _device_of(graph_module), takes_products)
     reports.append(report)
     for name, module in list(divided.named_children()):
         if name.startswith("fused_"):
-            setattr(divided, name, _Fusion(module, name))
+            setattr(divided, name, _Fusion(module, name.replace("fused", prefix)))
     divided.recompile()
     return divided
 

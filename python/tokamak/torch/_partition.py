@@ -111,6 +111,7 @@ def divide(graph_module, device, takes_products):
     partitions = partitioner.propose_partitions()
     partitioner.remove_bookend_non_compute_ops(partitions)
     partitions = [each for each in partitions if _is_worth_it(each)]
+    _leave_views(graph_module.graph, partitions)
     report = Report()
     inside = {node for each in partitions for node in each.nodes}
     for each in partitions:
@@ -121,6 +122,36 @@ def divide(graph_module, device, takes_products):
             reason = support.reasons.get(node) or "alone it is not worth a kernel"
             report.left.append((name_of(node), reason))
     return partitioner.fuse_partitions(partitions) if partitions else graph_module, report
+
+
+def _leave_views(graph, partitions):
+    """Leaves views that the graph gives, and what these look at, to torch: such outputs share memory, and a fusion's do
+    not. A fusion that reads one has a copy of the node."""
+    given = set()
+    for node in reversed(graph.nodes):
+        if not _is_view(node) or not any(user.op == "output" or user in given for user in node.users):
+            continue
+        given.add(node)
+        for each in partitions:
+            if node in each.nodes:
+                _leave(node, each)
+
+
+def _is_view(node):
+    if node.target is operator.getitem:
+        return _is_view(node.args[0])
+    return node.op == "call_function" and getattr(node.target, "is_view", False)
+
+
+def _leave(node, partition):
+    del partition.nodes[node]
+    readers = [user for user in node.users if user in partition.nodes]
+    if readers:
+        with node.graph.inserting_before(node):
+            copy = node.graph.node_copy(node)
+        for user in readers:
+            user.replace_input_with(node, copy)
+        partition.add_node(copy)
 
 
 def _is_worth_it(partition):
