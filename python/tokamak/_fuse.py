@@ -10,6 +10,7 @@ import warnings
 from . import _tokamak
 from ._arguments import shown
 from ._arrays import _root, strides_of
+from ._calls import require_memory
 from ._pytree import Constant, flatten, typed, unflatten
 from ._traced_array import TracedArray, is_array
 from ._tracing import Number, Trace, _Captured, is_tracing
@@ -286,9 +287,12 @@ class _Entry:
     def run(self, leaves):
         """The function's result."""
         inputs = leaves if self._is_in_order and len(leaves) == len(self._sources) else self._inputs(leaves)
-        if self._is_one_array:
-            return self._execute(inputs)[0]
-        return self._result_of(self._execute(inputs) if self._execute is not None else (), leaves)
+        try:
+            arrays = self._execute(inputs) if self._execute is not None else ()
+        except Exception:
+            require_memory(leaves)
+            raise
+        return arrays[0] if self._is_one_array else self._result_of(arrays, leaves)
 
     def _result_of(self, arrays, leaves):
         """What the function gives where its definition gives these arrays."""

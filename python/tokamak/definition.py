@@ -600,7 +600,11 @@ class FusionDefinition:
                 note_written(self._written(inputs, out))
 
     def _executed(self, inputs, out, device, override_user_schedule):
-        place = place_of(inputs, device)
+        try:
+            place = place_of(inputs, device)
+        except Exception:
+            _calls.require_memory(inputs)
+            raise
         program, last = self._compiled(place, override_user_schedule, inputs)
         if not override_user_schedule:
             self._program, self._last = program, last
@@ -705,7 +709,7 @@ class FusionDefinition:
         used = ([each for (_, is_overridden, _), each in self._programs.items() if is_overridden]
                 if override_user_schedule else [(self._program, self._last)] if self._program is not None else [])
         if not used:
-            raise _tokamak.Error("The definition has never been executed; the function for inputs needs no call")
+            raise _tokamak.Error("The definition has never been executed; explain(inputs) needs no call")
         return used[-1]
 
     def profile(self) -> _profile.Profile:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from ._html import page
 from ._tables import bytes_text, count_text, seconds_text, table
 
 WIDTH = 110  # of long reasons
@@ -162,18 +163,23 @@ class Explanation:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return page(f"{self.name} on {self.device}", str(self), [], None, [])
+
     def _head(self):
         sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
         kept = len(self.waits)
         flops = "" if self.flops is None else f", {count_text(self.flops)} flops"
         return (f"{self.name} on {self.device}{' with ' + sizes if sizes else ''}\n"
-                f"{len(self.segments)} segments, {self.steps} steps on {self.streams} streams, "
+                f"{_counted(len(self.segments), 'segment')}, {_counted(self.steps, 'step')} on "
+                f"{_counted(self.streams, 'stream')}, "
                 f"{kept} of {self.waits_written} waits kept\n"
                 f"reads {bytes_text(self.bytes_read)}, writes {bytes_text(self.bytes_written)}{flops}\n"
                 f"memory: {bytes_text(self.peak_bytes)} ({bytes_text(self.intermediate_bytes)} of intermediates, "
                 f"{bytes_text(self.output_bytes)} of outputs)\n"
                 f"compiled in {seconds_text(self.lower_seconds)} + {seconds_text(self.compile_seconds)} of compilers; "
-                f"{self.known_calls} calls found their plan")
+                f"{_counted(self.known_calls, 'call')} found "
+                f"{'its' if self.known_calls == 1 else 'their'} plan")
 
     def _segments_table(self):
         rows = [["segment", "what", "kind", "reads", "gives", "read", "written", "flops", "code"]]
@@ -199,6 +205,10 @@ class Explanation:
             lines.append(f"made because: {each.reason}{mark}; for {each.choice}")
         return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="    ", initial_indent="  " if i else "",
                                        break_long_words=False) for i, line in enumerate(lines))
+
+
+def _counted(count, word):
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _names(names):

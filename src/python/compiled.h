@@ -1,6 +1,7 @@
 // Compiled: a program that Python calls with arrays.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -135,7 +136,9 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
   /// The calls that had to make a plan, oldest first, up to 64 of them.
   std::vector<NewCall> newCalls();
   /// Of all calls, how many found the plan of an earlier one.
-  int64_t knownCalls() const { return source_.program.statistics().known_calls - lookups_of_layouts_.load(); }
+  int64_t knownCalls() const {
+    return std::max(source_.program.statistics().known_calls - lookups_of_layouts_.load(), int64_t{0});
+  }
   /// How many outputs calls give.
   size_t outputCount() const { return given_outputs_; }
 

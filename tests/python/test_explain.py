@@ -255,6 +255,14 @@ def test_html_tells_what_cannot_be_compiled():
     assert "As text" in page
 
 
+def test_explanations_have_html_and_count_in_english():
+    told = softmax().explain([A])
+    text = " ".join(elements(told._repr_html_()).itertext())
+    assert f"{told.name} on {told.device}" in text and "inner_persistent" in text
+    assert "1 segment, 1 step on 1 stream, " in str(told)
+    assert "2 segments, 2 steps on " in str(two_segments().explain([A]))
+
+
 def test_fused_functions_have_html():
     @fuse
     def shifted(x):

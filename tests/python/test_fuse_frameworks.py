@@ -161,3 +161,16 @@ def test_jax_arrays_stay_on_their_device_of_several():
     done = subprocess.run([sys.executable, "-c", SEVERAL_DEVICES], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Inputs are not all on the same device! Input 1 is on cpu:1, input 0 on cpu:2" in done.stdout
+
+
+def test_transformed_arrays_are_refused_by_name():
+    doubled, x = fuse(lambda x: x * 2), torch.ones(3, 4)
+    doubled(x[0])  # a program is there
+    for transformed in (torch.vmap(doubled), torch.func.grad(lambda x: doubled(x).sum())):
+        with pytest.raises(TypeError, match=r"input 0 is a tensor that torch.vmap .* tokamak.torch.op\(program\)"):
+            transformed(x)
+    jax = pytest.importorskip("jax")
+    for transform in (jax.jit, jax.vmap, lambda function: jax.grad(lambda x: function(x).sum())):
+        for function in (doubled, lambda x: doubled.definition_for(np.ones(3, "float32")).execute([x])[0]):
+            with pytest.raises(TypeError, match=r"input 0 is a tracer of JAX.*tokamak.jax.call\(program\)"):
+                transform(function)(jax.numpy.ones(3))

@@ -525,8 +525,9 @@ mapped = jax.shard_map(lambda x: tokamak.jax.call(fd, x)[0], mesh=mesh, in_specs
 print(float(jax.jit(mapped)(x).sum()))
 second = jax.device_put(np.ones((2, 2), "f"), jax.devices()[1])
 print(tokamak.jax.call(fd, second)[0].sum(), len(jax.devices()))
+print(jax.pmap(lambda x: tokamak.jax.call(fd, x)[0])(np.ones((2, 2, 2), "f")).sum())
 """, XLA_FLAGS="--xla_force_host_platform_device_count=2")
-    assert told == ["84.0", "84.0", "12.0", "2"]
+    assert told == ["84.0", "84.0", "12.0", "2", "24.0"]
 
 
 def test_a_process_ends_with_calls_under_way():

@@ -26,7 +26,8 @@ _WORDS = {float: "float", int: "SymInt", bool: "bool"}  # of torch's schemas
 def op(program: FusionDefinition | Fused, name: str | None = None, *,
        backward: FusionDefinition | Fused | Callable[..., Any] | None = None) -> torch.library.CustomOpDef:
     """Registers a program as an operator of torch, and gives it: a function that works eagerly, in torch.compile (as
-    one node, sizes may be symbols), in torch.export, under torch.vmap (calls one after the other) and with autograd.
+    one node, sizes may be symbols), in torch.export, under torch.vmap (calls one after the other) and with autograd;
+    not under torch.func.grad, which takes no operator that torch.library.custom_op makes.
 
     `program`: a FusionDefinition, whose inputs are the arguments, or a function of tokamak.fuse. Arguments of such a
     function are tensors, or numbers where an annotation or a default says int, float or bool; it gives one tensor, or
