@@ -439,7 +439,7 @@ def _read_once(value):
     return list(value) if hasattr(type(value), "__next__") else value
 
 
-for _name in """tensors _set_device_mesh parallelize merge split reorder rfactor set_allocation_as_loop cache_after cache_before
-                cache_fork set_memory_type transform_like parallelize_like inline_most inline_at""".split():
+for _name in """tensors _set_device_mesh parallelize merge split reorder rfactor set_allocation_as_loop cache_after
+                cache_before cache_fork set_memory_type transform_like parallelize_like inline_most inline_at""".split():
     setattr(ScheduleOperators, _name, _recorded(getattr(ScheduleOperators, _name)))
 ScheduleOperators.reduction_factor = ScheduleOperators.rfactor  # type: ignore[method-assign]
