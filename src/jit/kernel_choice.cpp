@@ -91,9 +91,9 @@ std::string orderText(const LayoutChoice& layout) {
 
 }  // namespace
 
-// Calls `visit` for the loops of a tensor, or of the results of a reduction, that a schedule leaves outside of the loops
-// of readers, with how many of its loops are inside: each block has a buffer for these iterations, whose size a C
-// compiler has to know.
+// Calls `visit` for the loops of a tensor, or of the results of a reduction, that a schedule leaves outside of the
+// loops of readers, with how many of its loops are inside: each block has a buffer for these iterations, whose size a
+// C compiler has to know.
 template <class Visit>
 static void visitKeptLoops(const Fusion& program, const Visit& visit) {
   for (const TensorView* tensor : program.allTensors()) {

@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 
 #include "unit/schedule/schedule_case.h"
@@ -14,6 +17,14 @@ constexpr const char* kSoftmax =
     "fusion f(T0: f32[i0, i2]) -> T7 {\n"
     "  T1 = max(T0, axes=[1])\n  T2 = broadcast(T1, flags=[false, true])\n  T3 = sub(T0, T2)\n  T4 = exp(T3)\n"
     "  T5 = sum(T4, axes=[1])\n  T6 = broadcast(T5, flags=[false, true])\n  T7 = div(T4, T6)\n}\n";
+
+// Those that something reads.
+std::vector<TensorView*> innerTensorsOf(const Fusion& fusion) {
+  std::vector<TensorView*> tensors;
+  for (TensorView* tensor : fusion.allTensors())
+    if (tensor->definition() != nullptr && !tensor->uses().empty()) tensors.push_back(tensor);
+  return tensors;
+}
 
 TEST(ScheduleInline, APositionIsPrintedAfterTheLoops) {
   EXPECT_EQ(scheduleAfter(kChain, "inline_at(T2, position=1) inline_at(T1, position=1)"),
@@ -94,6 +105,18 @@ TEST(ScheduleInline, RefusalsSayTheLargestPositionAndWhatLimitsIt) {
             "inline_at: position 1 for T4: f32[i0, i2]; the largest legal one is 0: T7 would be in one loop with a "
             "tensor that "
             "it depends on by way of T6, which is not in it");
+}
+
+TEST(ScheduleInline, SeveralTensorsAreInlinedReadersFirstAllOrNone) {
+  const auto fusion = fusionFrom(kSoftmax);
+  const std::string before = checkedText(*fusion);
+  const std::vector<TensorView*> tensors = innerTensorsOf(*fusion);
+  EXPECT_THAT(errorOf([&] { inline_at(tensors, 2, InlineEffort::All); }).message(), HasSubstr("largest legal one is 1"));
+  EXPECT_EQ(checkedText(*fusion), before);
+  inline_at(tensors, 2, InlineEffort::Best);
+  EXPECT_EQ(checkedText(*fusion), checkedText(*fusionFrom(std::string(kSoftmax) + "schedule { inline_most() }\n")));
+  EXPECT_EQ(errorOf([&] { inline_at(tensors, -1, InlineEffort::Best); }).message(),
+            "inline_at: position -1 for several tensors; legal are 0 and more");
 }
 
 TEST(ScheduleInline, OneLoopAxisLessLimitsToo) {
