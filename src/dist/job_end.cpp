@@ -37,10 +37,7 @@ class JobTeam final : public TeamCommunicator {
   Stream& stream() override { return streams_.ofCollectives(); }
   Stream& stream(P2pType type, int64_t peer) override { return streams_.ofTransfers(type, peer); }
 
-  void leave(const std::exception_ptr& error) override {
-    state_->breakUp({CommunicationFault::Failed, rank(),
-                     fmt::format("rank {} left team ({}): {}", rank(), joined(ranks(), " "), textOf(error))});
-  }
+  void leave(const std::exception_ptr& error) override { state_->breakUp(breakageOf(error)); }
   void requireWhole() const override {
     end_->log()->withErrorsNoted([&] { state_->requireWhole(); });
   }
@@ -48,6 +45,18 @@ class JobTeam final : public TeamCommunicator {
   void drain() { streams_.drain(); }
 
  private:
+  // Who broke another team, because of which this rank leaves, has broken this one.
+  Breakage breakageOf(const std::exception_ptr& error) const {
+    try {
+      std::rethrow_exception(error);
+    } catch (const CommunicationError& known) {
+      return {known.fault(), known.rank(), known.message()};
+    } catch (...) {
+      return {CommunicationFault::Failed, rank(),
+              fmt::format("rank {} left team ({}): {}", rank(), joined(ranks(), " "), textOf(error))};
+    }
+  }
+
   const std::shared_ptr<JobEnd> end_;
   const std::shared_ptr<TeamState> state_;
   TeamStreams streams_;

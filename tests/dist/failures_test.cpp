@@ -239,6 +239,20 @@ TEST_P(TransportTest, ARankThatLeavesATeamTellsTheOthers) {
   });
 }
 
+TEST_P(TransportTest, ARankThatLeavesBecauseOfAnotherNamesThat) {
+  job(3).run([](TestRank& rank) {
+    const auto team = rank.communicator().team(firstRanks(3));
+    const CommunicationError known(CommunicationFault::TimedOut, 1, "rank 1 did not come");
+    team->leave(std::make_exception_ptr(known));
+    const auto failure = failureOf([&] { team->requireWhole(); });
+    EXPECT_EQ(failure.fault(), CommunicationFault::TimedOut);
+    EXPECT_EQ(failure.rank(), 1);
+    EXPECT_EQ(failure.message(), "rank 1 did not come");
+    rank.communicator().exchange("seen", firstRanks(3), {});
+    expectNewTeam(rank, firstRanks(3), 0);
+  });
+}
+
 TEST_P(TransportTest, ARankThatLeavesForAnUnknownReasonSaysSo) {
   job(1).run([](TestRank& rank) {
     const auto team = rank.communicator().team(firstRanks(1));
