@@ -694,10 +694,10 @@ class FusionDefinition:
             told = program.call(self._with_seed(inputs), None).explain()
         else:
             program, last = self._latest_program(override_user_schedule)
-            place = next(key[0] for key, each in self._programs.items() if each[0] is program)
             told = program.explain_last(last)
             if told is None:
                 raise _tokamak.Error("The definition has never been executed; explain(inputs) needs no call")
+            place = next(key[0] for key, each in self._programs.items() if each[0] is program)
         with self._lock:
             others = tuple(f"{name_of(key[0])}{', as if not scheduled by hand' if key[1] else ''}"
                            f"{', options ' + str(dict(key[2][0] + key[2][1])) if any(key[2]) else ''}"

@@ -430,6 +430,8 @@ def test_a_schedule_that_cannot_run_can_be_mended():
     for wrong, error in (([a], ScheduleError), ([a[0]], tokamak.BindError)):
         with pytest.raises(error):
             fd.execute(wrong)
+        with pytest.raises(tokamak.Error, match="never been executed"):
+            fd.explain()
     fd.sched.parallelize(beside, 0, ParallelType.serial)
     np.testing.assert_allclose(fd.execute([a])[0], np.full((5, 8), np.e - 8), rtol=1e-6)
     with pytest.raises(tokamak.BindError):
