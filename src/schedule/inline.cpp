@@ -1,6 +1,7 @@
 #include "schedule/inline.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -257,25 +258,8 @@ void sortBackwards(std::vector<TensorView*>& tensors) {
   });
 }
 
-void inlineMost(std::vector<TensorView*> tensors) {
-  std::erase_if(tensors, [](const TensorView* tensor) { return tensor->definition() == nullptr; });
-  if (tensors.empty()) return;
-  const DomainGraph graph(tensors.front()->fusion());
-  SharedLoops loops(tensors.front()->fusion());
-  sortBackwards(tensors);
-  for (TensorView* tensor : tensors) {
-    const int64_t largest = largestPosition(tensor, tensor->axisCount(), graph, loops).position;
-    int64_t& position = tensor->mutableDomain().inline_position;
-    position = std::max(position, largest);
-  }
-}
-
-}  // namespace
-
-static void inlineAt(TensorView* tensor, int64_t wanted, InlineEffort effort) {
-  SharedLoops loops(tensor->fusion());
+void inlineAt(TensorView* tensor, int64_t wanted, InlineEffort effort, const DomainGraph& graph, SharedLoops& loops) {
   if (wanted < tensor->inlinePosition()) return lowerPosition(tensor, wanted, loops);
-  const DomainGraph graph(tensor->uses());
   const Limit limit = largestPosition(tensor, wanted, graph, loops);
   TK_REQUIRE(wanted <= limit.position || effort == InlineEffort::Best, Schedule,
              "inline_at: position {} for {}; the largest legal one is {}: {}", wanted, toString(*tensor),
@@ -283,24 +267,38 @@ static void inlineAt(TensorView* tensor, int64_t wanted, InlineEffort effort) {
   tensor->mutableDomain().inline_position = std::min(wanted, limit.position);
 }
 
+void inlineAt(std::vector<TensorView*> tensors, int64_t position, InlineEffort effort) {
+  if (tensors.empty()) return;
+  const DomainGraph graph(tensors.front()->fusion());
+  SharedLoops loops(tensors.front()->fusion());
+  sortBackwards(tensors);
+  std::vector<int64_t> before;
+  for (const TensorView* tensor : tensors) before.push_back(tensor->inlinePosition());
+  try {
+    for (TensorView* tensor : tensors) inlineAt(tensor, std::min(position, tensor->axisCount()), effort, graph, loops);
+  } catch (const Error&) {
+    for (size_t i = 0; i < tensors.size(); ++i) tensors[i]->mutableDomain().inline_position = before[i];
+    throw;
+  }
+}
+
+void inlineMost(std::vector<TensorView*> tensors) {
+  std::erase_if(tensors, [](const TensorView* tensor) { return tensor->definition() == nullptr; });
+  inlineAt(std::move(tensors), std::numeric_limits<int64_t>::max(), InlineEffort::Best);
+}
+
+}  // namespace
+
 void inline_at(TensorView* tensor, int64_t position) {
   requireGiven("inline_at", {{"tensor", tensor}});
-  inlineAt(tensor, normalPosition(*tensor, position), InlineEffort::All);
+  SharedLoops loops(tensor->fusion());
+  inlineAt(tensor, normalPosition(*tensor, position), InlineEffort::All, DomainGraph(tensor->uses()), loops);
 }
 
 void inline_at(std::span<TensorView* const> tensors, int64_t position, InlineEffort effort) {
   requireGiven("inline_at", "tensors", tensors);
   TK_REQUIRE(position >= 0, Schedule, "inline_at: position {} for several tensors; legal are 0 and more", position);
-  std::vector<TensorView*> sorted(tensors.begin(), tensors.end());
-  sortBackwards(sorted);
-  std::vector<int64_t> before;
-  for (const TensorView* tensor : sorted) before.push_back(tensor->inlinePosition());
-  try {
-    for (TensorView* tensor : sorted) inlineAt(tensor, std::min(position, tensor->axisCount()), effort);
-  } catch (const Error&) {
-    for (size_t i = 0; i < sorted.size(); ++i) sorted[i]->mutableDomain().inline_position = before[i];
-    throw;
-  }
+  inlineAt({tensors.begin(), tensors.end()}, position, effort);
 }
 
 void inline_most(Fusion& fusion) { inlineMost(fusion.allTensors()); }
