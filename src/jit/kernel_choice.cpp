@@ -91,20 +91,27 @@ std::string orderText(const LayoutChoice& layout) {
 
 }  // namespace
 
-// Calls `visit` for the loops of a tensor, or of the results of a reduction, that a schedule leaves outside of the
-// loops of readers, with how many of its loops are inside: each block has a buffer for these iterations, whose size a
-// C compiler has to know.
-template <class Visit>
-static void visitKeptLoops(const Fusion& program, const Visit& visit) {
+// Loops of tensors, or of the results of reductions, that a schedule leaves outside of the loops of readers: each block
+// has buffers for these iterations, whose sizes a C compiler has to know.
+struct KeptLoops {
+  bool are_of_whole_tensors = false;  // of one at least
+  std::set<Scalar*, ById> sizes;
+};
+
+static KeptLoops keptLoopsOf(const Fusion& program) {
+  KeptLoops kept;
   for (const TensorView* tensor : program.allTensors()) {
     if (program.isInput(tensor)) continue;
     if (program.isOutput(tensor) && (tensor->definition() == nullptr || !tensor->definition()->is<ReductionOp>()))
       continue;
     const std::span<IterDomain* const> loops(tensor->loop());
     for (const IterDomain* axis : loops.subspan(static_cast<size_t>(tensor->inlinePosition()))) {
-      if (!axis->isReduction() && axis->parallelType() == ParallelType::Serial) visit(*axis, tensor->inlinePosition());
+      if (axis->isReduction() || axis->parallelType() != ParallelType::Serial) continue;
+      kept.are_of_whole_tensors = kept.are_of_whole_tensors || tensor->inlinePosition() == 0;
+      kir::collectSymbols(*axis->extent(), kept.sizes);
     }
   }
+  return kept;
 }
 
 // That of the first output's outermost axis stays as it is, so that the kernel is the same for every length of that;
@@ -122,14 +129,7 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   tensors_.insert(tensors_.end(), program.outputs().begin(), program.outputs().end());
   if (policy == ExtentPolicy::Open) return;
   const SymbolPlaces places = symbolPlaces(program);
-  bool keeps_whole = false;
-  std::set<Scalar*, ById> of_buffers;
-  if (is_scheduled_) {
-    visitKeptLoops(program, [&](const IterDomain& axis, int64_t inside) {
-      keeps_whole = keeps_whole || inside == 0;
-      kir::collectSymbols(*axis.extent(), of_buffers);
-    });
-  }
+  const KeptLoops buffers = is_scheduled_ ? keptLoopsOf(program) : KeptLoops();
   const bool has_constants = !haveOneShape(program.allTensors());
   std::set<Scalar*, ById> kept;
   if (!program.outputs().empty()) {
@@ -139,7 +139,7 @@ ShapeChooser::ShapeChooser(const Fusion& program, std::vector<Scalar*> symbols, 
   for (size_t i = 0; i < symbols_.size(); ++i) {
     Scalar* symbol = symbols_[i];
     if (!places.contain(symbol) || symbol->dtype() != DataType::I64) continue;
-    const bool is_of_buffer = keeps_whole || of_buffers.contains(symbol);
+    const bool is_of_buffer = buffers.are_of_whole_tensors || buffers.sizes.contains(symbol);
     if (is_of_buffer || (has_constants && (!kept.contains(symbol) || places.inner.contains(symbol))))
       roles_[i] = Role::Constant;
     else if (places.only.contains(symbol) || places.inner.contains(symbol))
