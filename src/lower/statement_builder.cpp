@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,13 +25,6 @@ bool isPartOfReduction(const IterDomain& axis) {
 
 // Whether threads or blocks along this type exchange partial results within a launch.
 bool isExchangeType(ParallelType type) { return kir::isThreadType(type) || kir::isClusterType(type); }
-
-// Whether the tensor's buffer is there in an iteration of a loop alone.
-bool isKeptInLoop(const LoopNest& nest) {
-  return std::ranges::any_of(std::span(nest.path).first(nest.shared), [](const LoopNode* node) {
-    return !kir::isBlockType(node->type) && !kir::isThreadType(node->type);
-  });
-}
 
 }  // namespace
 
@@ -89,7 +81,8 @@ void StatementBuilder::findPartsOfLastBlock() {
       }
       for (const size_t before : part.after) {
         const LoopNest* nest = parts_[before].nest;
-        if (part.is_of_last_block && nest != part.nest && isKeptInLoop(*nest)) read.insert(nest);
+        const bool is_kept_in_loop = nest->shared > 0;
+        if (part.is_of_last_block && nest != part.nest && is_kept_in_loop) read.insert(nest);
       }
     }
     for (Part& part : parts_) {
