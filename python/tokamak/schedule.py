@@ -292,7 +292,6 @@ class ScheduleOperators(Namespace):
         position += loops + 1 if position < 0 else 0
         chosen = self._selected(selected_tensors) or [each for each in definition.scheduled_tensors()
                                                       if definition.may_be_inlined(each)]
-        self._definition._require_schedulable()
         definition.inline_at(chosen, position, _is(best_effort, bool, "best_effort"))
         self._definition._is_scheduled = True
 
@@ -439,7 +438,8 @@ def _read_once(value):
     return list(value) if hasattr(type(value), "__next__") else value
 
 
-for _name in """tensors _set_device_mesh parallelize merge split reorder rfactor set_allocation_as_loop cache_after
-                cache_before cache_fork set_memory_type transform_like parallelize_like inline_most inline_at""".split():
+for _name in """tensors _set_device_mesh parallelize merge split reorder rfactor set_allocation_as_loop
+                cache_after cache_before cache_fork set_memory_type transform_like parallelize_like
+                inline_most inline_at""".split():
     setattr(ScheduleOperators, _name, _recorded(getattr(ScheduleOperators, _name)))
 ScheduleOperators.reduction_factor = ScheduleOperators.rfactor  # type: ignore[method-assign]
