@@ -8,20 +8,15 @@ seconds.
 import argparse
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+from free_port import free_port
+
 LIMIT = 240
 KERNELS_OF_FAKE = {"TOKAMAK_TEST_PEER_FAKE": "1", "TOKAMAK_FAKE_CUDA": "devices=2 memory=4000000000"}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def start(options, rank, port, output):

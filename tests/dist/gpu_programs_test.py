@@ -7,11 +7,12 @@ how they start, and what all of them say. (The fake NCCL knows one process alone
 import argparse
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from free_port import free_port
 
 OPTIONS = argparse.Namespace()
 LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "TOKAMAK_BOOTSTRAP_PORT",
@@ -54,12 +55,6 @@ BROADCAST = """%HostIrContainer { (@T0) -> (@T1) :
     "@T1", "T1_g_float[iS2{4}, iS3{5}] (DeviceMesh{0})")
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
-
-
 def environment(**given):
     known = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
     return {**known, "TOKAMAK_CUDA_DRIVER": OPTIONS.fake_driver, "TOKAMAK_NCCL": OPTIONS.fake_driver,
@@ -90,7 +85,7 @@ def run(comm, text, *jobs, **variables):
 
 def job(launcher, *options, others=None):
     """Two ranks; `others`: the options of rank 1, if they are not the same."""
-    port = free_port()
+    port = str(free_port())
     return [(launcher(0, 2, port), options), (launcher(1, 2, port), options if others is None else others)]
 
 

@@ -3,11 +3,14 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <fstream>
+#include <random>
 #include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "dist/sockets/socket.h"
 
 namespace tokamak {
@@ -37,6 +40,21 @@ bool endsRightly(pid_t child, std::chrono::steady_clock::time_point deadline) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int64_t freePort() { return portOf(listenAt(0)); }
+int64_t freePort() {
+  std::ifstream range("/proc/sys/net/ipv4/ip_local_port_range");
+  int64_t first_of_range = 0;
+  range >> first_of_range;
+  const int64_t last = first_of_range > 12'000 && first_of_range < 32'768 ? first_of_range : 32'768;
+  std::random_device random;
+  std::uniform_int_distribution<int64_t> ports(10'000, last - 1);
+  while (true) {
+    const int64_t port = ports(random);
+    try {
+      listenAt(port);
+      return port;
+    } catch (const Error&) {  // taken
+    }
+  }
+}
 
 }  // namespace tokamak

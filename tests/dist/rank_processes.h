@@ -13,7 +13,8 @@ namespace tokamak {
 pid_t forkRank(const std::function<bool()>& body);
 /// Whether the process ended by itself, and rightly, before the deadline; else it is killed.
 bool endsRightly(pid_t child, std::chrono::steady_clock::time_point deadline);
-/// A port where nobody listens.
+/// A port where nobody listens, and that no connection gets by itself: those have ports of ip_local_port_range, which
+/// may be another process's before the first rank listens.
 int64_t freePort();
 
 }  // namespace tokamak

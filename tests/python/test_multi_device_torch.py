@@ -1,6 +1,5 @@
 """Ranks of torch's: tensors of torch, and a process group or a store by which GPUs meet."""
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -71,10 +70,11 @@ def test_a_store_is_a_bootstrap():
 
 
 OVER_GLOO = """
+import os
 import torch.distributed
 from tokamak.communicator import _bootstrap_of
 
-torch.distributed.init_process_group("gloo")
+torch.distributed.init_process_group("gloo", init_method=os.environ["STORE"], rank=int(os.environ["RANK"]), world_size=2)
 group = torch.distributed.group.WORLD
 bootstrap = _bootstrap_of("nccl", group, None, None, 60.0)
 assert (bootstrap.rank, bootstrap.size) == (group.rank(), group.size())
@@ -87,14 +87,11 @@ print("met")
 """
 
 
-def test_a_process_group_is_a_bootstrap():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = str(listener.getsockname()[1])
+def test_a_process_group_is_a_bootstrap(tmp_path):
     started = [subprocess.Popen([sys.executable, "-B", "-c", OVER_GLOO], text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT,
-                                env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-                                     "MASTER_PORT": port}) for rank in range(2)]
+                                env={**os.environ, "RANK": str(rank), "STORE": f"file://{tmp_path}/store"})
+               for rank in range(2)]
     for each in started:
         printed = each.communicate(timeout=120)[0]
         assert each.returncode == 0 and printed.rstrip().endswith("met"), printed
