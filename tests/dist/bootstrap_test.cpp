@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <latch>
 #include <span>
 #include <string>
 #include <thread>
@@ -112,6 +113,29 @@ TEST(Bootstrap, AKilledRankIsATypedErrorOnAllWithinTwoSeconds) {
     close(started[0]);
     close(started[1]);
   }
+}
+
+// Who waits may hear of that before its own socket tells of the death.
+TEST(Bootstrap, ARankThatLeavesSaysWhoIsDead) {
+  const auto bootstraps = threadBootstraps(3, seconds(10));
+  std::latch is_told(1);
+  std::vector<std::thread> threads;
+  for (const auto& bootstrap : bootstraps)
+    threads.emplace_back([&] {
+      NoListener listener;
+      RankSockets sockets(*bootstrap, seconds(10), listener);
+      sockets.exchange("start", firstRanks(3), {});
+      if (sockets.rank() == 0) sockets.noteGone(CommunicationFault::Died, 2);
+      if (sockets.rank() == 1) {
+        const CommunicationError failure = failureOf([&] { sockets.exchange("more", firstRanks(3), {}); });
+        EXPECT_EQ(failure.fault(), CommunicationFault::Died);
+        EXPECT_EQ(failure.message(), "rank 2 died");
+      }
+      if (sockets.rank() == 2) is_told.wait();
+      if (sockets.rank() == 1) is_told.count_down();
+      sockets.leave();
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Bootstrap, AFunctionOfTheCallerMayExchange) {

@@ -5,7 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <latch>
 #include <thread>
+
+#include <sys/wait.h>
 
 #include "base/error.h"
 #include "dist/mpi/mpi_communicator.h"
@@ -14,6 +17,7 @@
 #include "error_of.h"
 #include "fake_mpi.h"
 #include "jit/open_device.h"
+#include "rank_processes.h"
 #include "ranks_fixture.h"
 #include "runtime/cpu/cpu_device.h"
 
@@ -94,6 +98,33 @@ TEST(MpiCommunicators, MessagesOfOneJobDoNotReachAnother) {
       EXPECT_EQ(all->exchange("all", firstRanks(3), {}).size(), 3U);
     });
   }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// One may see the end of a process that another does not watch yet.
+TEST(MpiCommunicators, ARankThatLeavesSaysWhoIsDead) {
+  const FakeMpi mpi(3);
+  const auto worlds = mpi.worlds();
+  std::latch is_told(1);
+  std::vector<std::thread> threads;
+  for (const auto& world : worlds)
+    threads.emplace_back([&, world] {
+      const auto communicator = mpiCommunicator(world, openCpuDevice({.threads = 1}), {.timeout = milliseconds(5000)});
+      communicator->exchange("start", firstRanks(3), {});
+      if (world->rank() == 0) {
+        const pid_t child = forkRank([] { return true; });
+        const std::lock_guard lock(world->mutex());
+        world->watch(2, child);
+        while (!world->isDead(2)) world->poll();
+        waitpid(child, nullptr, 0);
+      }
+      if (world->rank() == 2) is_told.wait();
+      if (world->rank() != 1) return;
+      const CommunicationError failure = failureOf([&] { communicator->exchange("more", firstRanks(3), {}); });
+      is_told.count_down();
+      EXPECT_EQ(failure.fault(), CommunicationFault::Died);
+      EXPECT_EQ(failure.message(), "rank 2 died");
+    });
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -135,18 +135,33 @@ std::shared_ptr<const Work> MpiJob::workOf(const std::shared_ptr<TeamState>& tea
   return std::make_shared<MpiWork>(shared_from_this(), std::static_pointer_cast<MpiTeamTable>(team), group);
 }
 
+// A death comes first: others may have left because of it.
 const Breakage* MpiJob::whyGone(std::span<const int64_t> ranks) const {
+  const Breakage* first = nullptr;
   for (const int64_t rank : ranks) {
     const auto& gone = gone_[static_cast<size_t>(rank)];
-    if (gone) return &*gone;
+    if (gone && gone->fault == CommunicationFault::Died) return &*gone;
+    if (gone && first == nullptr) first = &*gone;
   }
-  return nullptr;
+  return first;
 }
 
-void MpiJob::tellAll(MpiMessageKind kind) {
-  const std::lock_guard lock(world_->mutex());
+void MpiJob::tellAll(const MpiMessageWriter& message) {
   for (int64_t rank = 0; rank < size(); ++rank)
-    if (rank != this->rank()) world_->tell(rank, MpiMessageWriter(kind, key_).take());
+    if (rank != this->rank()) world_->tell(rank, {message.bytes().begin(), message.bytes().end()});
+}
+
+void MpiJob::beginLeaving() {
+  const std::lock_guard lock(world_->mutex());
+  const std::vector<int64_t> dead(world_->dead().begin(), world_->dead().end());
+  MpiMessageWriter message(MpiMessageKind::Leaving, key_);
+  message.add(std::span<const int64_t>(dead));
+  tellAll(message);
+}
+
+void MpiJob::endLeaving() {
+  const std::lock_guard lock(world_->mutex());
+  tellAll(MpiMessageWriter(MpiMessageKind::Left, key_));
 }
 
 void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
@@ -162,7 +177,7 @@ void MpiJob::receive(int64_t rank, MpiMessageReader& message) {
     }
     case MpiMessageKind::Exchange:
     case MpiMessageKind::ExchangeBroken: return receiveExchange(rank, message);
-    case MpiMessageKind::Leaving: return noteLeaving(rank);
+    case MpiMessageKind::Leaving: return noteLeaving(rank, message.numbers());
     case MpiMessageKind::Left: return noteLeft(rank);
   }
 }
@@ -207,7 +222,8 @@ void MpiJob::receiveExchange(int64_t rank, MpiMessageReader& message) {
   if (is_last) exchange.given[position] = std::move(parts);
 }
 
-void MpiJob::noteLeaving(int64_t rank) {
+void MpiJob::noteLeaving(int64_t rank, std::span<const int64_t> dead) {
+  for (const int64_t one : dead) world_->hearOfDeath(one);
   std::optional<Breakage>& gone = gone_[static_cast<size_t>(rank)];
   if (!gone) gone = {CommunicationFault::Left, rank, fmt::format("rank {} left the job", rank)};
 }

@@ -47,8 +47,9 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   std::shared_ptr<TeamState> stateOf(std::span<const int64_t> ranks, int64_t epoch) override;
   std::shared_ptr<const Work> workOf(const std::shared_ptr<TeamState>& team,
                                      std::span<const CommunicationRequest> group) override;
-  void beginLeaving() override { tellAll(MpiMessageKind::Leaving); }
-  void endLeaving() override { tellAll(MpiMessageKind::Left); }
+  /// The others hear which processes this rank knows to be dead: a death may be why it leaves.
+  void beginLeaving() override;
+  void endLeaving() override;
 
   void receive(int64_t rank, MpiMessageReader& message) override;
   void noteDeath(int64_t rank) override;
@@ -69,11 +70,11 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   void give(const ExchangesKey& key, int64_t number, std::span<const std::byte> bytes);
   void endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage);
   std::shared_ptr<MpiTeamTable> tableAt(const EpochTables<MpiTeamTable>::Key& key);
-  void tellAll(MpiMessageKind kind);
   const Breakage* whyGone(std::span<const int64_t> ranks) const;
   void receiveArrivals(int64_t rank, MpiMessageReader& message);
   void receiveExchange(int64_t rank, MpiMessageReader& message);
-  void noteLeaving(int64_t rank);
+  void tellAll(const MpiMessageWriter& message);
+  void noteLeaving(int64_t rank, std::span<const int64_t> dead);
   void noteLeft(int64_t rank);
 
   const std::shared_ptr<MpiWorld> world_;

@@ -14,7 +14,7 @@ enum class MpiMessageKind : uint8_t {
   Broken,          ///< a rank knows that a team is broken, and sends no more data of it
   Exchange,        ///< what a rank gives to an exchange
   ExchangeBroken,  ///< an exchange has failed
-  Leaving,         ///< a rank begins to leave the job
+  Leaving,         ///< a rank begins to leave the job; which processes it knows to be dead
   Left,            ///< its works are over
 };
 

@@ -121,6 +121,8 @@ std::string MpiWorld::stateText(int64_t rank) const {
 }
 
 void MpiWorld::lookForDeaths() {
+  if (!said_to_be_dead_.empty()) takeMessages();  // what it said before
+  for (const int64_t rank : std::exchange(said_to_be_dead_, {})) noteDead(rank);
   if (Clock::now() < looked_for_deaths_ + kDeathPause) return;
   looked_for_deaths_ = Clock::now();
   for (auto it = watched_.begin(); it != watched_.end();) {
@@ -133,9 +135,13 @@ void MpiWorld::lookForDeaths() {
     close(it->second.end);
     it = watched_.erase(it);
     takeMessages();  // what it said before
-    dead_.insert(rank);
-    for (const auto& [job, listener] : listeners_) listener->noteDeath(rank);
+    noteDead(rank);
   }
+}
+
+void MpiWorld::noteDead(int64_t rank) {
+  if (rank == facts_.rank || !dead_.insert(rank).second) return;
+  for (const auto& [job, listener] : listeners_) listener->noteDeath(rank);
 }
 
 void MpiWorld::tell(int64_t rank, std::vector<std::byte> message) {

@@ -68,6 +68,9 @@ class MpiWorld {
   /// (locked) The process `pid` of this machine is that rank. Its end is noticed.
   void watch(int64_t rank, int64_t pid);
   bool isDead(int64_t rank) const { return dead_.contains(rank); }
+  const std::set<int64_t>& dead() const { return dead_; }
+  /// (locked) Another process has seen its end: so does this one, once it has what that rank said before.
+  void hearOfDeath(int64_t rank) { said_to_be_dead_.insert(rank); }
   /// (locked) The rank did not come in time, or came to something after all. MPI's own end would wait for who is late.
   void noteLate(int64_t rank) {
     if (rank != facts_.rank) late_.insert(rank);
@@ -132,6 +135,7 @@ class MpiWorld {
   void takeMessages();
   void deliver(int64_t rank, const std::vector<std::byte>& bytes);
   void lookForDeaths();
+  void noteDead(int64_t rank);
   void keepGoing();
 
   const MpiFunctions& functions_;
@@ -148,6 +152,7 @@ class MpiWorld {
   };
   std::map<int64_t, Watched> watched_;  // by rank
   std::set<int64_t> dead_;
+  std::set<int64_t> said_to_be_dead_;  // by others
   std::set<int64_t> late_;
   int64_t next_tag_ = 1;
   bool has_open_requests_ = false;

@@ -190,10 +190,17 @@ void RankSockets::handleFrame(int64_t rank, std::span<const std::byte> frame) {
   if (kind == Kind::Message) return listener_.receive(rank, frame);
   const std::lock_guard lock(mutex_);
   Peer& peer = peers_[static_cast<size_t>(rank)];
-  if (kind == Kind::Leaving && !peer.gone) peer.gone = goneBecauseOf(CommunicationFault::Left, rank);
+  if (kind == Kind::Leaving) receiveLeaving(rank, frame);
   if (kind == Kind::Left) peer.has_left = true;
   if (kind == Kind::Exchange || kind == Kind::ExchangeBroken) receiveExchange(kind, rank, frame);
   changed_.notify_all();
+}
+
+// The sockets of the dead ones tell of their deaths, too, but maybe later, and behind what those said before.
+void RankSockets::receiveLeaving(int64_t rank, std::span<const std::byte> frame) {
+  Peer& peer = peers_[static_cast<size_t>(rank)];
+  peer.dead_before = MessageReader(frame).numbers();
+  if (!peer.gone) peer.gone = goneBecauseOf(CommunicationFault::Left, rank);
 }
 
 void RankSockets::receiveExchange(Kind kind, int64_t rank, std::span<const std::byte> frame) {
@@ -257,16 +264,29 @@ void RankSockets::tell(int64_t rank, std::span<const std::byte> message) {
 
 void RankSockets::leave() {
   const std::lock_guard lock(mutex_);
+  std::vector<int64_t> dead;
+  for (int64_t other = 0; other < size(); ++other) {
+    const auto& gone = peers_[static_cast<size_t>(other)].gone;
+    if (gone && gone->fault == CommunicationFault::Died) dead.push_back(other);
+  }
+  MessageWriter message;
+  message.add(std::span<const int64_t>(dead));
   for (int64_t other = 0; other < size(); ++other)
-    if (other != rank_) tellLocked(other, Kind::Leaving, {});
+    if (other != rank_) tellLocked(other, Kind::Leaving, message.bytes());
 }
 
-const Breakage* RankSockets::whyGone(std::span<const int64_t> ranks) const {
+// A death comes first: others may have left because of it.
+std::optional<Breakage> RankSockets::whyGone(std::span<const int64_t> ranks, std::span<const int64_t> members) const {
+  std::optional<Breakage> first;
   for (const int64_t rank : ranks) {
-    const auto& gone = peers_[static_cast<size_t>(rank)].gone;
-    if (gone) return &*gone;
+    const Peer& peer = peers_[static_cast<size_t>(rank)];
+    if (!peer.gone) continue;
+    if (peer.gone->fault == CommunicationFault::Died) return peer.gone;
+    for (const int64_t dead : peer.dead_before)
+      if (positionOf(members, dead) >= 0) return goneBecauseOf(CommunicationFault::Died, dead);
+    if (!first) first = peer.gone;
   }
-  return nullptr;
+  return first;
 }
 
 std::vector<std::vector<std::byte>> RankSockets::exchange(std::string_view tag, std::span<const int64_t> ranks,
@@ -290,8 +310,10 @@ std::vector<std::vector<std::byte>> RankSockets::exchange(std::string_view tag, 
   const auto isOver = [&] {
     if (here.breakage || findMissing() == here.given.end()) return true;
     // What somebody gave before he went is there already.
-    for (size_t i = 0; i < ranks.size() && !here.breakage; ++i)
-      if (const Breakage* gone = here.given[i] ? nullptr : whyGone(ranks.subspan(i, 1))) here.breakage = *gone;
+    std::vector<int64_t> missing;
+    for (size_t i = 0; i < ranks.size(); ++i)
+      if (!here.given[i]) missing.push_back(ranks[i]);
+    here.breakage = whyGone(missing, ranks);
     return here.breakage.has_value();
   };
   if (!changed_.wait_until(lock, deadline, isOver)) {
@@ -319,7 +341,7 @@ std::vector<int64_t> RankSockets::alive(std::span<const int64_t> ranks) const {
 
 void RankSockets::requireHere(std::span<const int64_t> ranks) const {
   const std::lock_guard lock(mutex_);
-  if (const Breakage* gone = whyGone(ranks)) raiseOf(*gone);
+  if (const auto gone = whyGone(ranks, ranks)) raiseOf(*gone);
 }
 
 void RankSockets::noteGone(CommunicationFault fault, int64_t rank) {

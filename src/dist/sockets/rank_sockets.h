@@ -56,7 +56,7 @@ class RankSockets {
   void requireHere(std::span<const int64_t> ranks) const;
   /// Never waits, and never fails: whoever is gone is not told.
   void tell(int64_t rank, std::span<const std::byte> message);
-  /// From now on this rank exchanges no more, as the others learn.
+  /// From now on this rank exchanges no more, as the others learn, and which ranks it knows to be dead.
   void leave();
   bool isDead(int64_t rank) const;
   /// Another rank says that this one has left or died, which its own socket will tell.
@@ -68,8 +68,9 @@ class RankSockets {
     FileDescriptor socket;
     std::vector<std::byte> received;  // of frames that are not complete
     std::vector<std::byte> unsent;
-    std::optional<Breakage> gone;  // why it is
-    bool has_left = false;         // it said so: its connection may close
+    std::optional<Breakage> gone;      // why it is
+    std::vector<int64_t> dead_before;  // whose deaths it knew of when it left
+    bool has_left = false;             // it said so: its connection may close
     bool is_open = true;
   };
   struct Exchange {
@@ -89,12 +90,13 @@ class RankSockets {
   void run();
   void receiveFrom(int64_t rank);
   void handleFrame(int64_t rank, std::span<const std::byte> frame);
+  void receiveLeaving(int64_t rank, std::span<const std::byte> frame);
   void receiveExchange(Kind kind, int64_t rank, std::span<const std::byte> frame);
   void noteClosed(int64_t rank);
   void tellLocked(int64_t rank, Kind kind, std::span<const std::byte> bytes);
   static void flush(Peer& peer);
   void wake();
-  const Breakage* whyGone(std::span<const int64_t> ranks) const;
+  std::optional<Breakage> whyGone(std::span<const int64_t> ranks, std::span<const int64_t> members) const;
 
   const int64_t rank_;
   const std::chrono::milliseconds timeout_;
