@@ -39,4 +39,11 @@ std::string lateEndText(int64_t rank, const std::string& operation, int64_t mill
   return fmt::format("rank {} did not come to the end of {} within {} ms", rank, operation, milliseconds);
 }
 
+std::string leftText(int64_t rank, std::span<const int64_t> dead) {
+  std::string text = fmt::format("rank {} left the job", rank);
+  if (!dead.empty())
+    text += fmt::format("; before that, {} {} died", dead.size() == 1 ? "rank" : "ranks", joined(dead, ", "));
+  return text;
+}
+
 }  // namespace tokamak

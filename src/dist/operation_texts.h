@@ -40,4 +40,7 @@ std::string mismatchText(const OperationPlace& place, const RankOperation& a, co
 std::string lateText(int64_t rank, const std::string& operation, int64_t milliseconds, const LastOperation& last);
 std::string lateEndText(int64_t rank, const std::string& operation, int64_t milliseconds);
 
+/// That a rank left the job, and which ranks it knew to be dead.
+std::string leftText(int64_t rank, std::span<const int64_t> dead);
+
 }  // namespace tokamak

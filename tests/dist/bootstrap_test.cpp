@@ -130,6 +130,8 @@ TEST(Bootstrap, ARankThatLeavesSaysWhoIsDead) {
         const CommunicationError failure = failureOf([&] { sockets.exchange("more", firstRanks(3), {}); });
         EXPECT_EQ(failure.fault(), CommunicationFault::Died);
         EXPECT_EQ(failure.message(), "rank 2 died");
+        EXPECT_EQ(failureOf([&] { sockets.exchange("rest", firstRanks(2), {}); }).message(),
+                  "rank 0 left the job; before that, rank 2 died");
       }
       if (sockets.rank() == 2) is_told.wait();
       if (sockets.rank() == 1) is_told.count_down();

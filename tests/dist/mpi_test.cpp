@@ -105,25 +105,41 @@ TEST(MpiCommunicators, MessagesOfOneJobDoNotReachAnother) {
 TEST(MpiCommunicators, ARankThatLeavesSaysWhoIsDead) {
   const FakeMpi mpi(3);
   const auto worlds = mpi.worlds();
+  std::latch has_left(1);
   std::latch is_told(1);
+  const auto seeTheEndOfTwo = [](MpiWorld& world) {
+    const pid_t child = forkRank([] { return true; });
+    const std::lock_guard lock(world.mutex());
+    world.watch(2, child);
+    while (!world.isDead(2)) world.poll();
+    waitpid(child, nullptr, 0);
+  };
+  const auto isToldOfTwo = [&](MpiWorld& world, Communicator& communicator) {
+    const CommunicationError failure = failureOf([&] { communicator.exchange("more", firstRanks(3), {}); });
+    EXPECT_EQ(failure.fault(), CommunicationFault::Died);
+    EXPECT_EQ(failure.message(), "rank 2 died");
+    has_left.wait();
+    {
+      const std::lock_guard lock(world.mutex());
+      for (int i = 0; i < 3; ++i) world.poll();
+    }
+    EXPECT_EQ(failureOf([&] { communicator.team(firstRanks(3)); }).message(), "rank 2 died");
+    EXPECT_EQ(failureOf([&] { communicator.team(firstRanks(2)); }).message(),
+              "rank 0 left the job; before that, rank 2 died");
+    is_told.count_down();
+  };
   std::vector<std::thread> threads;
   for (const auto& world : worlds)
     threads.emplace_back([&, world] {
-      const auto communicator = mpiCommunicator(world, openCpuDevice({.threads = 1}), {.timeout = milliseconds(5000)});
-      communicator->exchange("start", firstRanks(3), {});
-      if (world->rank() == 0) {
-        const pid_t child = forkRank([] { return true; });
-        const std::lock_guard lock(world->mutex());
-        world->watch(2, child);
-        while (!world->isDead(2)) world->poll();
-        waitpid(child, nullptr, 0);
+      {
+        const auto communicator =
+            mpiCommunicator(world, openCpuDevice({.threads = 1}), {.timeout = milliseconds(5000)});
+        communicator->exchange("start", firstRanks(3), {});
+        if (world->rank() == 0) seeTheEndOfTwo(*world);
+        if (world->rank() == 1) isToldOfTwo(*world, *communicator);
+        if (world->rank() == 2) is_told.wait();
       }
-      if (world->rank() == 2) is_told.wait();
-      if (world->rank() != 1) return;
-      const CommunicationError failure = failureOf([&] { communicator->exchange("more", firstRanks(3), {}); });
-      is_told.count_down();
-      EXPECT_EQ(failure.fault(), CommunicationFault::Died);
-      EXPECT_EQ(failure.message(), "rank 2 died");
+      if (world->rank() == 0) has_left.count_down();
     });
   for (std::thread& thread : threads) thread.join();
 }

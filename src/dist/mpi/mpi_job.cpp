@@ -7,12 +7,15 @@
 #include "base/text.h"
 #include "dist/mpi/mpi_communicator.h"
 #include "dist/mpi/mpi_work.h"
+#include "dist/operation_texts.h"
 
 namespace tokamak {
 
 namespace {
 
 constexpr size_t kBytesPerMessage = size_t{1} << 26U;
+
+Breakage deathOf(int64_t rank) { return {CommunicationFault::Died, rank, fmt::format("rank {} died", rank)}; }
 
 }  // namespace
 
@@ -23,6 +26,7 @@ MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, std::shared_ptr<Device> device, 
       log_(std::make_shared<OperationLog>(world_->rank(), ranks, options.operations)),
       timeout_(options.timeout),
       gone_(static_cast<size_t>(ranks)),
+      dead_before_(static_cast<size_t>(ranks)),
       is_silent_(static_cast<size_t>(ranks)) {
   const std::lock_guard lock(world_->mutex());
   key_ = world_->nextJob(ranks);
@@ -85,9 +89,8 @@ std::vector<std::vector<std::byte>> MpiJob::exchange(std::string_view tag, std::
   const auto isOver = [&] {
     if (here.breakage || findMissing() == here.given.end()) return true;
     // What somebody gave before he went is there already.
-    const Breakage* gone = whyGone(ranks);
-    if (gone != nullptr) here.breakage = *gone;
-    return gone != nullptr;
+    here.breakage = whyGone(ranks);
+    return here.breakage.has_value();
   };
   if (!world_->waitUntil(lock, deadline, MpiWait::Message, isOver)) {
     const int64_t late = ranks[static_cast<size_t>(findMissing() - here.given.begin())];
@@ -114,8 +117,8 @@ std::vector<int64_t> MpiJob::alive(std::span<const int64_t> ranks) const {
 
 std::shared_ptr<TeamState> MpiJob::stateOf(std::span<const int64_t> ranks, int64_t epoch) {
   const std::lock_guard lock(world_->mutex());
-  for (const int64_t rank : ranks)
-    if (is_silent_[static_cast<size_t>(rank)] != 0) raiseOf(*gone_[static_cast<size_t>(rank)]);
+  if (std::ranges::any_of(ranks, [&](int64_t rank) { return is_silent_[static_cast<size_t>(rank)] != 0; }))
+    raiseOf(*whyGone(ranks));
   const EpochTables<MpiTeamTable>::Key key = {{ranks.begin(), ranks.end()}, epoch};
   tables_.reach(key);
   return tableAt(key);
@@ -135,13 +138,16 @@ std::shared_ptr<const Work> MpiJob::workOf(const std::shared_ptr<TeamState>& tea
   return std::make_shared<MpiWork>(shared_from_this(), std::static_pointer_cast<MpiTeamTable>(team), group);
 }
 
-// A death comes first: others may have left because of it.
-const Breakage* MpiJob::whyGone(std::span<const int64_t> ranks) const {
-  const Breakage* first = nullptr;
+// A death comes first: others may have left because of it, and have seen it before this rank does.
+std::optional<Breakage> MpiJob::whyGone(std::span<const int64_t> ranks) const {
+  std::optional<Breakage> first;
   for (const int64_t rank : ranks) {
     const auto& gone = gone_[static_cast<size_t>(rank)];
-    if (gone && gone->fault == CommunicationFault::Died) return &*gone;
-    if (gone && first == nullptr) first = &*gone;
+    if (!gone) continue;
+    if (gone->fault == CommunicationFault::Died) return gone;
+    for (const int64_t dead : dead_before_[static_cast<size_t>(rank)])
+      if (positionOf(ranks, dead) >= 0) return deathOf(dead);
+    if (!first) first = gone;
   }
   return first;
 }
@@ -224,8 +230,9 @@ void MpiJob::receiveExchange(int64_t rank, MpiMessageReader& message) {
 
 void MpiJob::noteLeaving(int64_t rank, std::span<const int64_t> dead) {
   for (const int64_t one : dead) world_->hearOfDeath(one);
+  dead_before_[static_cast<size_t>(rank)].assign(dead.begin(), dead.end());
   std::optional<Breakage>& gone = gone_[static_cast<size_t>(rank)];
-  if (!gone) gone = {CommunicationFault::Left, rank, fmt::format("rank {} left the job", rank)};
+  if (!gone) gone = {CommunicationFault::Left, rank, leftText(rank, dead)};
 }
 
 void MpiJob::noteLeft(int64_t rank) {
@@ -243,8 +250,8 @@ void MpiJob::noteDeath(int64_t rank) {
     table->noteDeath(rank);
     if (text.empty()) text = table->breakage().text;
   }
-  if (text.empty()) text = fmt::format("rank {} died", rank);
-  gone_[static_cast<size_t>(rank)] = {CommunicationFault::Died, rank, std::move(text)};
+  Breakage& gone = gone_[static_cast<size_t>(rank)].emplace(deathOf(rank));
+  if (!text.empty()) gone.text = std::move(text);
 }
 
 }  // namespace tokamak

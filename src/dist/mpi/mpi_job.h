@@ -70,7 +70,7 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   void give(const ExchangesKey& key, int64_t number, std::span<const std::byte> bytes);
   void endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage);
   std::shared_ptr<MpiTeamTable> tableAt(const EpochTables<MpiTeamTable>::Key& key);
-  const Breakage* whyGone(std::span<const int64_t> ranks) const;
+  std::optional<Breakage> whyGone(std::span<const int64_t> ranks) const;
   void receiveArrivals(int64_t rank, MpiMessageReader& message);
   void receiveExchange(int64_t rank, MpiMessageReader& message);
   void tellAll(const MpiMessageWriter& message);
@@ -81,8 +81,9 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<OperationLog> log_;
   const std::chrono::milliseconds timeout_;
-  std::vector<std::optional<Breakage>> gone_;  // per rank: why it is
-  std::vector<uint8_t> is_silent_;             // per rank: its works are over
+  std::vector<std::optional<Breakage>> gone_;      // per rank: why it is
+  std::vector<std::vector<int64_t>> dead_before_;  // per rank: whose deaths it knew of when it left
+  std::vector<uint8_t> is_silent_;                 // per rank: its works are over
   std::map<ExchangesKey, Exchanges> exchanges_;
   EpochTables<MpiTeamTable> tables_;
   MpiJobKey key_;

@@ -16,6 +16,7 @@
 #include "base/start_threads.h"
 #include "base/text.h"
 #include "dist/communication_request.h"
+#include "dist/operation_texts.h"
 #include "dist/sockets/message.h"
 
 namespace tokamak {
@@ -200,7 +201,7 @@ void RankSockets::handleFrame(int64_t rank, std::span<const std::byte> frame) {
 void RankSockets::receiveLeaving(int64_t rank, std::span<const std::byte> frame) {
   Peer& peer = peers_[static_cast<size_t>(rank)];
   peer.dead_before = MessageReader(frame).numbers();
-  if (!peer.gone) peer.gone = goneBecauseOf(CommunicationFault::Left, rank);
+  if (!peer.gone) peer.gone = {CommunicationFault::Left, rank, leftText(rank, peer.dead_before)};
 }
 
 void RankSockets::receiveExchange(Kind kind, int64_t rank, std::span<const std::byte> frame) {
