@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <random>
 #include <thread>
 
 #include "base/error.h"
@@ -388,7 +389,17 @@ TEST(PeerProcesses, MemoryThatIsFreedIsClosedByOthers) {
   });
 }
 
-// Under as_processes.py alone: the last rank kills its process among operations, the others go on without it.
+// Ends this process at a moment that the seed says.
+std::jthread killer(unsigned seed) {
+  return std::jthread([seed] {
+    constexpr unsigned kLatest = 30'000;  // microseconds: some hundred operations
+    std::this_thread::sleep_for(std::chrono::microseconds(std::minstd_rand(seed * 1009)() % kLatest));
+    std::raise(SIGKILL);
+  });
+}
+
+// Under as_processes.py alone: the last rank kills its process among operations, or where $TOKAMAK_DEATH_SEED says; the
+// others go on without it.
 TEST(PeerProcesses, SurvivorsOfARankThatIsKilledGoOn) {
   const char* const where = std::getenv("TOKAMAK_TEST_PEER");
   if (where == nullptr || std::string(where) != "processes") GTEST_SKIP() << "ranks are no processes here";
@@ -402,8 +413,11 @@ TEST(PeerProcesses, SurvivorsOfARankThatIsKilledGoOn) {
     const int64_t victim = size - 1;
     std::optional<CommunicationError> failure;
     std::chrono::steady_clock::time_point begin;
+    const char* const seed_of_death = std::getenv("TOKAMAK_DEATH_SEED");
+    std::jthread death;
+    if (seed_of_death != nullptr && rank.rank() == victim) death = killer(std::stoi(seed_of_death));
     for (int i = 0; !failure; ++i) {
-      if (rank.rank() == victim && i == 40) std::raise(SIGKILL);
+      if (seed_of_death == nullptr && rank.rank() == victim && i == 40) std::raise(SIGKILL);
       begin = std::chrono::steady_clock::now();
       failure = rank.failureOfPost(*team, {&sum, 1}, {buffer, buffer});
     }
