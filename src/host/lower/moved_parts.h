@@ -20,8 +20,8 @@ struct AxisRange {
 
 /// The op that computes a part of another op's result.
 struct MovedParts {
-  std::map<const TensorView*, std::vector<AxisRange>> operands;  ///< the ranges of operands that are not whole
-  std::map<std::string_view, FieldValue> attributes;             ///< those with other values
+  std::map<const TensorView*, std::vector<AxisRange>, ById> operands;  ///< the ranges of operands that are not whole
+  std::map<std::string_view, FieldValue> attributes;                   ///< those with other values
 };
 
 /// The op for this range of an axis of its result. Nothing if the op does not move elements along the axis, or needs

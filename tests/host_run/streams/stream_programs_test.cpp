@@ -1,9 +1,11 @@
 // Random programs over all op forms with random Stream marks: an op form at random sizes, ops behind it, marks on any
 // of them, run in a random way. TOKAMAK_STREAM_PROGRAMS says how many, TOKAMAK_STREAM_SEED the first seed;
 // scripts/stream_programs writes the tally of a long run.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <random>
 
@@ -11,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "host/ir/text/host_printer.h"
 #include "host/sanitized_share.h"
 #include "host_run/program_text.h"
 #include "host_run/run_bench.h"
@@ -132,6 +135,14 @@ std::optional<Drawing> drawingOf(uint64_t seed) {
   }
 }
 
+// Leaves free memory in the heap whose addresses rise and fall, so that what is made next lies in another order.
+void shuffleFreeMemory(std::mt19937_64& random) {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (size_t size = 16; size <= 512; size += 16)
+    for (int i = 0; i < 16; ++i) blocks.push_back(std::make_unique<char[]>(size));
+  std::ranges::shuffle(blocks, random);
+}
+
 class StreamSeeds {
  public:
   void run(uint64_t seed) {
@@ -149,6 +160,7 @@ class StreamSeeds {
     ++tally.programs;
     if (text.find("Stream") != std::string::npos) ++tally.streamed;
     const auto fusion = fusionOf(text);
+    expectOneProgram(text, lowering, seed);
     const auto plain = fusionOf(drawing->text(""));
     RunBench& bench = lowering.grouping == Grouping::Fused ? interpreted_ : loops_;
     const std::vector<RunValue> inputs = bench.inputsOf(*plain, {}, seed);
@@ -168,6 +180,18 @@ class StreamSeeds {
   Tally tally;
 
  private:
+  // Ranks that lower one text compare what they got.
+  static void expectOneProgram(const std::string& text, const HostLoweringOptions& lowering, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::string first;
+    for (int i = 0; i < 4; ++i) {
+      shuffleFreeMemory(random);
+      const std::string again = printHostProgram(*lowerToHostProgram(*fusionOf(text), lowering));
+      if (first.empty()) first = again;
+      ASSERT_EQ(again, first) << "one text gives two programs";
+    }
+  }
+
   static bool isAccepted(const std::string& text, const HostLoweringOptions& lowering) {
     try {
       lowerToHostProgram(*fusionOf(text), lowering);
