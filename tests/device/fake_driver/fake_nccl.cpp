@@ -137,10 +137,12 @@ size_t sizeOf(int dtype) {
   }
 }
 
+// Integers wrap.
 template <class T>
 T combined(T a, T b, int reduction) {
-  if (reduction == kSum) return static_cast<T>(a + b);
-  if (reduction == kProd) return static_cast<T>(a * b);
+  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+  if (reduction == kSum) return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+  if (reduction == kProd) return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
   if constexpr (std::is_floating_point_v<T>) return reduction == kMax ? std::fmax(a, b) : std::fmin(a, b);
   return reduction == kMax ? std::max(a, b) : std::min(a, b);
 }
