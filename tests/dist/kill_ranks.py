@@ -101,10 +101,16 @@ def logged_operations(folder, ranks, victim):
 
 
 def wrong_names(output, victim):
-    """Lines of survivors that end because of another rank. (One that was stopped goes on when mpirun ends the job.)"""
+    """Lines of survivors that end because of another rank. (One that was stopped goes on when mpirun ends the job.
+    mpirun kills ranks, too: those say nothing, and have died.)"""
     said = re.findall(r"^(?:\[[^]]*\][^:]*:)?tokamak: rank (\d+): (.*)", output, re.M)
-    return [f"rank {rank}: {why}" for rank, why in said
-            if int(rank) != victim and not re.search(rf"rank {victim}\b", why)]
+    left = {int(rank) for rank, _ in said}
+
+    def is_named(why):
+        return re.search(rf"rank {victim}\b", why) or any(
+            int(rank) not in left for rank in re.findall(r"rank (\d+) died", why))
+
+    return [f"rank {rank}: {why}" for rank, why in said if int(rank) != victim and not is_named(why)]
 
 
 def run_once(options, number, folder):
