@@ -81,9 +81,13 @@ void settleMarks(Fusion& fusion) {
   for (Val* input : fusion.inputs()) program.addInput(cloner.clone(input));
   for (TensorView* output : fusion.outputs()) program.addOutput(cloner.clone(output));
   for (const TensorView* whole : computedWhole(program)) {
-    for (IterDomain* axis : originals.at(whole)->loop()) {
+    TensorView& original = *originals.at(whole);
+    // The loops of a mark alone are not what somebody said how to compute it.
+    const bool is_by_rule = !isScheduled(original) && original.domain().root.empty();
+    for (IterDomain* axis : original.loop()) {
       if (axis->isStream()) axis->parallelize(ParallelType::Serial);
     }
+    if (is_by_rule) original.mutableDomain().loop = original.logical();
   }
 }
 
