@@ -249,7 +249,16 @@ class LocalProgram {
 
   Block blockOf(const Block& block) {
     Block local;
+    Expr* preparing = nullptr;  // a loop that only makes the streams of the next one wait for the caller's
     for (size_t i = 0; i < block.exprs.size(); ++i) {
+      if (const auto* loop = block.exprs[i]->as<ForLoop>()) {
+        Expr* const made = loopOf(*loop);
+        // Alone it would leave one of these streams the current one.
+        if (made == nullptr) std::erase(local.exprs, preparing);
+        if (made != nullptr) local.exprs.push_back(made);
+        preparing = isOnlyOfStreams(loop->body) ? made : nullptr;
+        continue;
+      }
       if (!block.exprs[i]->is<StartCoalescing>()) {
         addStatement(*block.exprs[i], local.exprs);
         continue;
@@ -278,7 +287,6 @@ class LocalProgram {
   }
 
   void addStatement(const Expr& expr, std::vector<Expr*>& list) {
-    if (const auto* loop = expr.as<ForLoop>()) return addLoop(*loop, list);
     if (const auto* choice = expr.as<IfThenElse>()) return addChoice(*choice, list);
     if (const auto* wait = expr.as<Wait>()) {
       if (posted_.contains(wait->communication)) list.push_back(copyOf(expr));
@@ -311,17 +319,18 @@ class LocalProgram {
 
   // --- statements with bodies ---
 
-  void addLoop(const ForLoop& loop, std::vector<Expr*>& list) {
+  // Null where nothing is left to do.
+  Expr* loopOf(const ForLoop& loop) {
     ForLoop local{.index = tensors_.scalar(loop.index),
                   .start = tensors_.scalar(loop.start),
                   .stop = tensors_.scalar(loop.stop),
                   .step = tensors_.scalar(loop.step),
                   .axis = tensors_.wholeAxis(loop.axis),
                   .body = blockOf(loop.body)};
-    // Where nothing is left to do the range may be that of a tensor that the rank knows nothing of.
+    // The range may be that of a tensor that the rank knows nothing of.
     const bool is_left_out =
         isOnlyOfStreams(local.body) && (!isOnlyOfStreams(loop.body) || elsewhere_.contains(loop.axis));
-    if (!is_left_out) list.push_back(program_->appendOp(std::move(local)));
+    return is_left_out ? nullptr : program_->appendOp(std::move(local));
   }
 
   void addChoice(const IfThenElse& choice, std::vector<Expr*>& list) {
