@@ -102,10 +102,10 @@ TensorView* makeSliceTensor(Fusion& program, const TensorView& tensor, int64_t l
   Axes axes;
   for (size_t i = 0; i < tensor.logical().size(); ++i) {
     const IterDomain& axis = *tensor.logical()[i];
-    // Device axes stay what they are; other marks belong to the whole tensor's loops.
-    const ParallelType parallel =
-        axis.parallelType() == ParallelType::Stream ? ParallelType::Serial : axis.parallelType();
+    // Other device axes stay what they are; marks of the cut one, or for streams, belong to the whole tensor's loops.
     const bool is_cut = static_cast<int64_t>(i) == logical_axis;
+    const bool is_marked = !is_cut && axis.parallelType() != ParallelType::Stream;
+    const ParallelType parallel = is_marked ? axis.parallelType() : ParallelType::Serial;
     if (is_cut && extent == nullptr) continue;
     const bool is_counted = is_cut && cut == CutAxis::Counted && axis.expandedExtent() == nullptr;
     const bool is_iteration = is_cut && (!axis.isBroadcast() || is_counted);
