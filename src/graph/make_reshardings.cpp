@@ -159,12 +159,12 @@ class Reshardings {
         const MeshUse& use = sharding.uses[i];
         if (reduction == nullptr || use.form != Form::Chunk) continue;
         if (reducedAxis(*reduction, *operand, use.parts.axis) != number) continue;
-        const MeshUse own = shardingOf(out).uses[i];
-        TK_REQUIRE(use.parts.chunk == stream->chunk && own.form == Form::Chunk, HostProgram,
+        const Sharding own = shardingOf(out);
+        const bool is_dealt = own.mesh == sharding.mesh && own.uses[i].form == Form::Chunk;
+        TK_REQUIRE(is_dealt && use.parts.chunk == stream->chunk, HostProgram,
                    "make-reshardings: Stream on the reduction axis {} of {}: ranks have parts of it, which are {}; "
                    "stream the parts of ranks, of a result that is dealt out over them, or another axis",
-                   stream->axis, nameOf(out),
-                   own.form == Form::Chunk ? "others than those of iterations" : "not those of the result");
+                   stream->axis, nameOf(out), is_dealt ? "others than those of iterations" : "not those of the result");
         return i;
       }
     }
