@@ -37,9 +37,9 @@ Program compileHostProgram(std::string_view text, std::string_view file, Device&
                            const CompileOptions& options) {
   std::unique_ptr<HostIrContainer> program = parseHostProgram(text, file);
   if (options.communicator != nullptr)
-    program = localProgram(*program, {.number = options.communicator->rank(),
-                                      .ranks = options.communicator->size(),
-                                      .backend = options.communicator->backend()});
+    program = localProgramInJob(*program, {.number = options.communicator->rank(),
+                                           .ranks = options.communicator->size(),
+                                           .backend = options.communicator->backend()});
   const KernelTarget target = device.kernelTarget();
   finishHostProgram(*program, {.target = target});
   HostIrEvaluatorParams params = evaluatorParamsOf(options);

@@ -54,7 +54,7 @@ std::pair<std::unique_ptr<HostIrContainer>, MultiDeviceExecutor::Outputs> lowere
   MultiDeviceExecutor::Outputs outputs = MultiDeviceExecutor::outputsOf(fusion);
   if (communicator == nullptr || !hasShardings(fusion)) return {lowerToHostProgram(fusion, lowering), outputs};
   const std::unique_ptr<HostIrContainer> program = lowerToRanks(fusion, lowering);
-  auto local = localProgram(
+  auto local = localProgramInJob(
       *program, {.number = communicator->rank(), .ranks = communicator->size(), .backend = communicator->backend()});
   finishHostProgram(*local, lowering);
   return {std::move(local), outputsOnRank(*program, outputs, communicator->rank())};

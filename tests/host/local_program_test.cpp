@@ -711,5 +711,15 @@ TEST(LocalProgram, StatementsNeedTensorsOfOneMesh) {
             "local program: Broadcast: rank 2 is in its team, but has neither its input nor its output");
 }
 
+// Rank 0, which could run it, would wait for rank 1.
+TEST(LocalProgram, WhatOneRankCannotRunIsRefusedOnAll) {
+  const Tensors tensors = {{"@x", "T0_g_float[iS0{8}] (DeviceMesh{0})"},
+                           {"@y", "T1_g_float[iS1{8}] (DeviceMesh{0 1})"}};
+  const auto program = parseHostProgram(programOf(tensors, "(@x) -> (@y)", "  @y\n = exp(@x);\n"), "test.host_ir");
+  EXPECT_NE(localProgram(*program, {.number = 0, .ranks = 2}), nullptr);
+  const Error error = errorOf([&] { localProgramInJob(*program, {.number = 0, .ranks = 2}); });
+  EXPECT_THAT(error.what(), AllOf(HasSubstr("T0 is not on rank 1, which has T1"), HasSubstr("for rank 1")));
+}
+
 }  // namespace
 }  // namespace tokamak

@@ -606,4 +606,15 @@ std::unique_ptr<HostIrContainer> localProgram(const HostIrContainer& program, Jo
   return LocalProgram(program, rank).make();
 }
 
+std::unique_ptr<HostIrContainer> localProgramInJob(const HostIrContainer& program, JobRank rank) {
+  std::unique_ptr<HostIrContainer> own = localProgram(program, rank);
+  JobRank other = rank;
+  for (other.number = 0; other.number < rank.ranks; ++other.number) {
+    const auto describe = [&] { return fmt::format("for rank {}", other.number); };
+    const ErrorNote note(describe);
+    if (other.number != rank.number) localProgram(program, other);
+  }
+  return own;
+}
+
 }  // namespace tokamak
