@@ -70,6 +70,7 @@ ScalarBindings bindingsOf(const Fusion& program, const std::vector<InputData>& d
 struct RanksTally {
   int64_t communications = 0;
   int64_t outputs = 0;
+  int64_t streams = 0;
   int64_t refused = 0;  // some exchanges of parts of short axes
 };
 
@@ -117,8 +118,34 @@ void run(const Fusion& marked, const Fusion& plain, std::vector<InputData> data,
   }
 }
 
+// Of a mark, before anything runs.
+bool isStreamRefusal(const Error& error) {
+  return error.code() == ErrorCode::Schedule ||
+         (error.code() == ErrorCode::HostProgram && error.message().find("Stream o") != std::string::npos);
+}
+
+// Stream marks one after the other, as long as the program can be lowered with them; how many.
+int64_t drawStreams(std::unique_ptr<Fusion>& marked, Random& random, const HostLoweringOptions& lowering) {
+  int64_t streams = 0;
+  for (int i = 0; i < 4; ++i) {
+    std::unique_ptr<Fusion> more = cloneFusion(*marked);
+    try {
+      drawStream(*more, random);
+      lowerToRanks(*more, lowering);
+    } catch (const Error& error) {
+      EXPECT_TRUE(isStreamRefusal(error)) << error.what() << "\n" << printFusion(*more);
+      continue;
+    }
+    marked = std::move(more);
+    ++streams;
+  }
+  return streams;
+}
+
+enum class WithStreams : uint8_t { No, Yes };
+
 // TOKAMAK_RANKS_PROGRAMS raises the number for longer runs; TOKAMAK_FUZZ_SEED is the first seed.
-TEST(ProgramsOnRanks, GiveWhatOneDeviceGives) {
+void runPrograms(WithStreams with_streams) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
   const uint64_t programs = fromEnvironment("TOKAMAK_RANKS_PROGRAMS", 150);
   const Job job = thisJob();
@@ -127,25 +154,32 @@ TEST(ProgramsOnRanks, GiveWhatOneDeviceGives) {
     const Program program = drawProgram(seed, {.max_ops = 8, .max_elements = 128});
     const auto plain = build(program);
     Random random(seed);
-    const auto marked = cloneFusion(*fusionPass("unify-extents").run(*plain));
+    std::unique_ptr<Fusion> marked = cloneFusion(*fusionPass("unify-extents").run(*plain));
     drawMarks(*marked, random, job.ranks, seed % 2 == 0 ? DrawnMarks::OfFew : DrawnMarks::OfMost);
     constexpr Grouping kGroupings[] = {Grouping::Fused, Grouping::Segments, Grouping::Single};
+    const HostLoweringOptions lowering = {.grouping = kGroupings[seed % 3]};
+    if (with_streams == WithStreams::Yes) tally.streams += drawStreams(marked, random, lowering);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, printFusion(*marked)));
     try {
-      run(*marked, *plain, drawData(program, seed), {.grouping = kGroupings[seed % 3]}, job, tally);
+      run(*marked, *plain, drawData(program, seed), lowering, job, tally);
     } catch (const Error& error) {
       if (!isRefusal(error)) ADD_FAILURE() << error.what();
       ++tally.refused;
     }
-    const int64_t is_over = HasFailure() ? 1 : 0;
+    const int64_t is_over = testing::Test::HasFailure() ? 1 : 0;
     if ((job.process == nullptr ? is_over : saidByFirst(*job.process, is_over)) != 0) break;
   }
   if (!job.isFirst()) return;
-  std::cout << fmt::format("{} communications, {} outputs, {} of {} programs refused\n", tally.communications,
-                           tally.outputs, tally.refused, programs);
+  std::cout << fmt::format("{} communications, {} outputs, {} streams, {} of {} programs refused\n",
+                           tally.communications, tally.outputs, tally.streams, tally.refused, programs);
   EXPECT_GT(tally.communications, 0);
+  EXPECT_EQ(tally.streams > 0, with_streams == WithStreams::Yes);
   EXPECT_LE(static_cast<uint64_t>(tally.refused) * 100, programs);
 }
+
+TEST(ProgramsOnRanks, GiveWhatOneDeviceGives) { runPrograms(WithStreams::No); }
+
+TEST(ProgramsOnRanks, GiveItWithStreams) { runPrograms(WithStreams::Yes); }
 
 }  // namespace
 }  // namespace tokamak

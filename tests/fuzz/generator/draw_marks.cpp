@@ -79,4 +79,14 @@ void drawMarks(Fusion& fusion, Random& random, int64_t ranks, DrawnMarks which) 
   }
 }
 
+void drawStream(Fusion& fusion, Random& random) {
+  std::vector<TensorView*> tensors = fusion.allTensors();
+  std::erase_if(tensors, [&](const TensorView* tensor) { return fusion.isInput(tensor) || tensor->axisCount() == 0; });
+  if (tensors.empty()) return;
+  TensorView* tensor = tensors[static_cast<size_t>(random.below(static_cast<int64_t>(tensors.size())))];
+  const int64_t axis = random.below(tensor->axisCount());
+  if (random.below(3) != 0) split(tensor, axis, 1 + random.below(4), SplitSide::Outer);
+  parallelize(tensor, axis, ParallelType::Stream);
+}
+
 }  // namespace tokamak::generator

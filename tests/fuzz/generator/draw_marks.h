@@ -17,4 +17,7 @@ enum class DrawnMarks : uint8_t {
 /// has its marks: none.
 void drawMarks(Fusion& fusion, Random& random, int64_t ranks, DrawnMarks which = DrawnMarks::OfMost);
 
+/// Marks a loop of a tensor that an op makes Stream, maybe in other parts than devices have. Errors: Schedule.
+void drawStream(Fusion& fusion, Random& random);
+
 }  // namespace tokamak::generator
