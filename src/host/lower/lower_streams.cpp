@@ -252,9 +252,12 @@ class StreamLowering {
     return std::ranges::any_of(fields, [](const Field& field) { return field.relation == AxisRelation::Origin; });
   }
 
+  // (What is reduced maps to axes that have one element for all of its own, too.)
   bool areTogether(const IterDomain* a, const IterDomain* b) const {
+    if (a == b) return true;
     const bool is_reduced = a->isReduction() || b->isReduction();
-    return a == b || graph_.mapsTo(*a, *b, is_reduced ? AxisMapping::Reduction : AxisMapping::Exact);
+    return a->isBroadcast() == b->isBroadcast() &&
+           graph_.mapsTo(*a, *b, is_reduced ? AxisMapping::Reduction : AxisMapping::Exact);
   }
 
   bool isSameLoop(const StreamAxis& a, const StreamAxis& b) {
