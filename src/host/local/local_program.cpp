@@ -606,13 +606,35 @@ std::unique_ptr<HostIrContainer> localProgram(const HostIrContainer& program, Jo
   return LocalProgram(program, rank).make();
 }
 
+// One rank for each set of meshes and teams that has it: whether a rank has what a statement needs depends on these.
+static std::vector<int64_t> onePerPlace(const HostIrContainer& program, int64_t ranks) {
+  std::set<std::vector<int64_t>> groups;
+  for (const TensorView* tensor : program.allTensors()) groups.insert(tensor->mesh().devices);
+  forEachStatement(program.topLevel(), [&](const Expr& expr) {
+    if (const auto* op = expr.as<Communication>()) groups.insert(op->team);
+  });
+  std::vector<std::vector<bool>> places(static_cast<size_t>(ranks));
+  for (const std::vector<int64_t>& group : groups) {
+    for (std::vector<bool>& place : places) place.push_back(false);
+    for (const int64_t rank : group)
+      if (rank < ranks) places[static_cast<size_t>(rank)].back() = true;
+  }
+  std::set<std::vector<bool>> known;
+  std::vector<int64_t> found;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (known.insert(places[static_cast<size_t>(rank)]).second) found.push_back(rank);
+  return found;
+}
+
 std::unique_ptr<HostIrContainer> localProgramInJob(const HostIrContainer& program, JobRank rank) {
   std::unique_ptr<HostIrContainer> own = localProgram(program, rank);
   JobRank other = rank;
-  for (other.number = 0; other.number < rank.ranks; ++other.number) {
-    const auto describe = [&] { return fmt::format("for rank {}", other.number); };
+  for (const int64_t number : onePerPlace(program, rank.ranks)) {
+    if (number == rank.number) continue;
+    const auto describe = [&] { return fmt::format("for rank {}", number); };
     const ErrorNote note(describe);
-    if (other.number != rank.number) localProgram(program, other);
+    other.number = number;
+    localProgram(program, other);
   }
   return own;
 }

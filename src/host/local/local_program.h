@@ -46,8 +46,8 @@ struct JobRank {
 /// does not have, and extents that nothing tells.
 std::unique_ptr<HostIrContainer> localProgram(const HostIrContainer& program, JobRank rank);
 
-/// The same, of a program that all ranks of the job are to run: where one of them cannot, all are refused, and nobody
-/// waits for it. Errors: as localProgram(), with a note that names another rank.
+/// The same, of a program that all ranks of the job are to run: where one of them lacks what a statement needs, all are
+/// refused, and nobody waits for it. Errors: as localProgram(), with a note that names another rank.
 std::unique_ptr<HostIrContainer> localProgramInJob(const HostIrContainer& program, JobRank rank);
 
 }  // namespace tokamak
