@@ -266,8 +266,9 @@ TOKAMAK_C_EXPORT void tokamak_fusion_free(tokamak_fusion* fusion);
 /* What ranks may wait for one another, in milliseconds, is `timeout` everywhere; 0: 600,000. */
 
 /* The ranks of a job that are threads of this process: `count` of them, on processors, which may be one. Each rank's
- * program is compiled and called by a thread of its own. `communicators` takes as many. Errors: USAGE, UNSUPPORTED for
- * a GPU. */
+ * program is compiled and called by a thread of its own, with memory of its own: calls of ranks of one device that
+ * write the same memory wait for each other, until the time is up. `communicators` takes as many. Errors: USAGE,
+ * UNSUPPORTED for a GPU. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_communicator_open_local(tokamak_device* const* devices, size_t count,
                                                                 int64_t timeout, tokamak_communicator** communicators);
 /* This process of those that mpirun started, on a processor; returns when all have come. Errors: UNSUPPORTED without
