@@ -186,8 +186,16 @@ class StreamLowering {
     return found != apart_.end() ? found->second : apart_.emplace(&expr, ApartOperands(program_, expr)).first->second;
   }
 
+  // Whether axes of the operand may be missing in the result, as one of no elements.
+  static bool isReshapeOfNothing(const Expr& expr) {
+    return expr.is<ReshapeOp>() && std::ranges::any_of(shapeOf(*asTensor(expr.input(0))), [](const IterDomain* axis) {
+             return axis->visibleExtent()->isConstantInt(0);
+           });
+  }
+
   // Whether the op can be done slice by slice.
   bool canBeDealtOut(const Expr& expr, const StreamAxis& axis) {
+    if (isReshapeOfNothing(expr)) return false;
     const ApartOperands& apart = apartOf(expr);
     const AxisMap map(apart.expr());
     for (const IterDomain* logical : {axis.logical, axis.inner}) {
