@@ -268,8 +268,8 @@ Program compile(const Fusion& fusion, Communicator& communicator, const CompileO
   return compile(fusion, *communicator.device(), through);
 }
 
-std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file) {
-  return parseFusion(text, file, {.resolver = &definingResolver(), .scheduler = &scheduleCommands()});
+std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file, std::optional<int64_t> ranks) {
+  return parseFusion(text, file, {.resolver = &definingResolver(), .scheduler = &scheduleCommands(), .ranks = ranks});
 }
 
 }  // namespace tokamak

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -139,8 +140,9 @@ TOKAMAK_EXPORT Program compile(const Fusion& fusion, Communicator& communicator,
 TOKAMAK_EXPORT Program compileHostProgram(std::string_view text, std::string_view file, Device& device,
                                           const CompileOptions& options = {});
 
-/// A fusion from its text (docs/text.md); `file` is its name in messages. Errors: Parse, Definition, Schedule, with the
-/// place.
-TOKAMAK_EXPORT std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file = "fusion");
+/// A fusion from its text (docs/text.md); `file` is its name in messages. `ranks`: of the job, of which mesh(ranks) in
+/// the text has all. Errors: Parse, Definition, Schedule, with the place.
+TOKAMAK_EXPORT std::unique_ptr<Fusion> readFusion(std::string_view text, std::string_view file = "fusion",
+                                                  std::optional<int64_t> ranks = {});
 
 }  // namespace tokamak

@@ -106,6 +106,12 @@ std::shared_ptr<Compiled> compileDefinition(const std::shared_ptr<Definition>& d
   return std::make_shared<Compiled>(*std::move(source), device, communicatorOf(told));
 }
 
+// Those of its job, where the program is one of them.
+std::optional<int64_t> ranksOf(const CompileOptions& options) {
+  if (options.communicator == nullptr) return std::nullopt;
+  return options.communicator->size();
+}
+
 std::shared_ptr<Compiled> compileText(const std::string& text, const std::string& name, const Device& device,
                                       const nb::dict& told) {
   const CompileOptions options = optionsOf(told);
@@ -115,7 +121,7 @@ std::shared_ptr<Compiled> compileText(const std::string& text, const std::string
     if (kindOfProgramText(text) == ProgramTextKind::HostProgram)
       source = CompiledSource{.program = compileHostProgram(text, name, *device->device, options), .options = options};
     else
-      source = compiledFusion(readFusion(text, name), *device->device, options);
+      source = compiledFusion(readFusion(text, name, ranksOf(options)), *device->device, options);
   }
   return std::make_shared<Compiled>(*std::move(source), device, communicatorOf(told));
 }

@@ -205,6 +205,9 @@ TOKAMAK_C_EXPORT void tokamak_device_collect(tokamak_device* device);
  * SCHEDULE. */
 TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_parse(const char* text, size_t length, const char* file,
                                                      tokamak_fusion** fusion);
+/* The same for a job of so many ranks, of which mesh(ranks) in the text has all, and which `ranks` is the number of. */
+TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_parse_for_ranks(const char* text, size_t length, const char* file,
+                                                               int64_t ranks, tokamak_fusion** fusion);
 TOKAMAK_C_EXPORT tokamak_error* tokamak_fusion_create(const char* name, tokamak_fusion** fusion);
 
 /* A size of an input: the name of an extent, or, without a name, a number. */

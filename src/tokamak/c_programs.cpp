@@ -196,13 +196,23 @@ using tokamak::Val;
 using tokamak::c::guarded;
 using tokamak::c::required;
 
-tokamak_error* tokamak_fusion_parse(const char* text, size_t length, const char* file, tokamak_fusion** fusion) {
+static tokamak_error* parse(const char* text, size_t length, const char* file, std::optional<int64_t> ranks,
+                            tokamak_fusion** fusion) {
   return guarded([&] {
     required(fusion, "fusion");
     const std::span<const char> given = c::listOf(text, length, "text");
     *fusion = new tokamak_fusion{
-        readFusion(std::string_view(given.data(), given.size()), file == nullptr ? "fusion" : file), {}};
+        readFusion(std::string_view(given.data(), given.size()), file == nullptr ? "fusion" : file, ranks), {}};
   });
+}
+
+tokamak_error* tokamak_fusion_parse(const char* text, size_t length, const char* file, tokamak_fusion** fusion) {
+  return parse(text, length, file, std::nullopt, fusion);
+}
+
+tokamak_error* tokamak_fusion_parse_for_ranks(const char* text, size_t length, const char* file, int64_t ranks,
+                                              tokamak_fusion** fusion) {
+  return parse(text, length, file, ranks, fusion);
 }
 
 tokamak_error* tokamak_fusion_create(const char* name, tokamak_fusion** fusion) {

@@ -885,11 +885,11 @@ static void testDeleters(void) {
 
 /* Each rank has a row of x, and gets the sum of all rows. */
 static const char* const kRowSum =
-    "fusion sums(x: f32[4, 3] mesh(0, 1)) -> y {\n"
-    "  y: f32[3] mesh(0, 1) = sum(x, axes=[0])\n"
+    "fusion sums(x: f32[2 * ranks, 3] mesh(ranks)) -> y {\n"
+    "  y: f32[3] mesh(ranks) = sum(x, axes=[0])\n"
     "}\n"
     "schedule {\n"
-    "  split(x, axis=0, factor=2, inner_split=false)\n"
+    "  split(x, axis=0, factor=ranks, inner_split=false)\n"
     "  parallelize(x, axis=0, type=DIDx)\n"
     "}\n";
 
@@ -897,7 +897,8 @@ static void* runRank(void* given) {
   tokamak_communicator* communicator = given;
   const int rank = (int)tokamak_communicator_rank(communicator);
   CHECK(tokamak_communicator_size(communicator) == 2);
-  tokamak_fusion* fusion = parsed(kRowSum);
+  tokamak_fusion* fusion = NULL;
+  OK(tokamak_fusion_parse_for_ranks(kRowSum, strlen(kRowSum), NULL, 2, &fusion));
   tokamak_compile_options options = {.struct_size = sizeof options, .communicator = communicator};
   tokamak_program* program = NULL;
   OK(tokamak_compile(fusion, shared_device, &options, &program));
@@ -948,7 +949,12 @@ static void testRanks(void) {
   FAILS(tokamak_communicator_open_local(NULL, 2, 0, ranks), TOKAMAK_ERROR_USAGE, "devices is null");
   tokamak_device* other = openedCpu();
   OK(tokamak_communicator_open_local(devices, 1, 0, ranks));
-  tokamak_fusion* fusion = parsed(kSoftmax);
+  tokamak_fusion* fusion = NULL;
+  FAILS(tokamak_fusion_parse(kRowSum, strlen(kRowSum), NULL, &fusion), TOKAMAK_ERROR_PARSE,
+        "mesh(ranks) is all ranks of a job, and it is not known here how many these are");
+  FAILS(tokamak_fusion_parse_for_ranks(kRowSum, strlen(kRowSum), NULL, 0, &fusion), TOKAMAK_ERROR_PARSE,
+        "0 were asked for; expected 1 to 1024");
+  fusion = parsed(kSoftmax);
   tokamak_compile_options options = {.struct_size = sizeof options, .communicator = ranks[0]};
   tokamak_program* program = NULL;
   FAILS(tokamak_compile(fusion, other, &options, &program), TOKAMAK_ERROR_USAGE, "bound to another device");

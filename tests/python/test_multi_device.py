@@ -276,6 +276,20 @@ def test_texts_of_programs_over_devices(tmp_path):
         np.testing.assert_array_equal(given, x.sum(0))
 
 
+def test_texts_for_any_number_of_ranks():
+    text = TEXT.replace("mesh(0, 1)", "mesh(ranks)").replace("factor=2", "factor=ranks").replace("[4, 2]", "[12, 2]")
+    assert text != TEXT
+    x = random(12, 2)
+
+    def work(communicator):
+        size = communicator.size
+        return MultiDeviceExecutor(text, communicator)([DeviceMesh(size).shard_tensor(x, 0, communicator.rank)])[0]
+
+    for ranks in (2, 3):
+        for given in on_ranks(Communicator.local(ranks), work):
+            np.testing.assert_allclose(given, x.sum(0), rtol=1e-6)
+
+
 def test_a_method_for_meshes_and_a_schedule():
     class Doubled(FusionDefinition):
         def definition(self):

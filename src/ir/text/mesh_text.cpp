@@ -62,7 +62,7 @@ void setRanks(TokenStream& tokens, std::optional<int64_t> ranks) {
     if (!ranks)
       tokens.fail(tokens.peek(ahead + 2),
                   "mesh(ranks) is all ranks of a job, and it is not known here how many these are; expected their "
-                  "number (--ranks N, ParseOptions::ranks), or a mesh that names them, such as mesh(0, 1)");
+                  "number (--ranks N; readFusion(text, file, ranks)), or a mesh that names them, such as mesh(0, 1)");
     if (*ranks < 1 || *ranks > kMostRanksOfText)
       tokens.fail(tokens.peek(ahead + 2),
                   fmt::format("mesh(ranks) is all ranks of a job, and {} were asked for; expected 1 to {}", *ranks,
