@@ -75,8 +75,7 @@ FileDescriptor listenAt(int64_t port) {
   address.sin_port = htons(static_cast<uint16_t>(port));
   const bool is_bound = bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
                         listen(listener.get(), SOMAXCONN) == 0;
-  TK_REQUIRE(is_bound, Device,
-             "ranks: nobody can listen at port {}: {}; $TOKAMAK_BOOTSTRAP_PORT names another one",
+  TK_REQUIRE(is_bound, Device, "ranks: nobody can listen at port {}: {}; $TOKAMAK_BOOTSTRAP_PORT names another one",
              port, std::strerror(errno));
   return listener;
 }
