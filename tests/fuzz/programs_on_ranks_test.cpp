@@ -17,6 +17,7 @@
 #include "generator/draw_program.h"
 #include "generator/environment.h"
 #include "graph/fusion_passes.h"
+#include "host/sanitized_share.h"
 #include "ir/clone.h"
 #include "ir/text/fusion_printer.h"
 #include "jit/open_device.h"
@@ -147,7 +148,7 @@ enum class WithStreams : uint8_t { No, Yes };
 // TOKAMAK_RANKS_PROGRAMS raises the number for longer runs; TOKAMAK_FUZZ_SEED is the first seed.
 void runPrograms(WithStreams with_streams) {
   const uint64_t first = fromEnvironment("TOKAMAK_FUZZ_SEED", 1);
-  const uint64_t programs = fromEnvironment("TOKAMAK_RANKS_PROGRAMS", 150);
+  const uint64_t programs = fromEnvironment("TOKAMAK_RANKS_PROGRAMS", static_cast<uint64_t>(1000 / kShare));
   const Job job = thisJob();
   RanksTally tally;
   for (uint64_t seed = first; seed < first + programs; ++seed) {
