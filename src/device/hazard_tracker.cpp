@@ -115,6 +115,7 @@ void HazardTracker::attach(const Buffer& buffer) {
   std::shared_ptr<TrackedMemory> memory;
   while (at != ranges_.end() && at->first < end) {
     if (at->second->buffers == 0) --orphans_;
+    forgetFailures(*at->second);
     if (memory == nullptr) {
       memory = at->second;
     } else {
@@ -133,6 +134,7 @@ void HazardTracker::attach(const Buffer& buffer) {
   memory->end = std::max(memory->end, end);
   memory->is_shared_with_host = memory->is_shared_with_host || buffer.isCallers();
   ++memory->buffers;
+  if (buffer.isOfAddress()) ++memory->of_addresses;
   buffer.tracked_ = memory;
   ranges_[memory->begin] = std::move(memory);
 }
@@ -141,6 +143,7 @@ void HazardTracker::absorb(TrackedMemory& into, TrackedMemory& other) {
   into.begin = std::min(into.begin, other.begin);
   into.end = std::max(into.end, other.end);
   into.buffers += other.buffers;
+  into.of_addresses += other.of_addresses;
   into.is_shared_with_host = into.is_shared_with_host || other.is_shared_with_host;
   std::ranges::move(other.entries, std::back_inserter(into.entries));
   other.entries.clear();
@@ -264,6 +267,17 @@ bool HazardTracker::isOver(const TrackedMemory& memory) try {
   return false;
 }
 
+// Nobody holds what was there but for its address: an array that comes now is another one, whose bytes are there,
+// whatever a call before it did not write. Of calls under way it is not known yet.
+void HazardTracker::forgetFailures(TrackedMemory& memory) try {
+  if (memory.buffers > memory.of_addresses) return;
+  for (TrackedMemory::Entry& entry : memory.entries) {
+    const bool is_over = entry.point->isIssued() && device_.isDone(entry.point->event());
+    entry.is_order_only = entry.is_order_only || is_over || memory.buffers == 0;
+  }
+} catch (const Error&) {  // of a lost device
+}
+
 void HazardTracker::sweep() {
   orphans_ -=
       std::erase_if(ranges_, [&](const auto& range) { return range.second->buffers == 0 && isOver(*range.second); });
@@ -316,6 +330,7 @@ void HazardTracker::detach(Buffer& buffer) {
   const uintptr_t end = begin + static_cast<uintptr_t>(buffer.bytes());
   if (buffer.isOwned()) std::erase_if(memory.entries, [&](const auto& entry) { return covers(begin, end, entry); });
   buffer.tracked_ = nullptr;
+  if (buffer.isOfAddress()) --memory.of_addresses;
   if (--memory.buffers > 0) return;
   if (isOver(memory))
     ranges_.erase(memory.begin);

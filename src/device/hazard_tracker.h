@@ -67,6 +67,7 @@ struct TrackedMemory {
   uintptr_t begin = 0;
   uintptr_t end = 0;
   int64_t buffers = 0;               ///< that live
+  int64_t of_addresses = 0;          ///< of these, those that say nothing of what lies there (Buffer::standForAddress)
   bool is_shared_with_host = false;  ///< host code beyond this library holds the address
   size_t limit = 0;                  ///< of entries, before those of one stream become one
   std::vector<Entry> entries;
@@ -154,6 +155,7 @@ class HazardTracker {
               const std::shared_ptr<CallPoint>& point);
   void compact(TrackedMemory& memory);
   bool isOver(const TrackedMemory& memory);
+  void forgetFailures(TrackedMemory& memory);
   void sweep();
 
   Device& device_;

@@ -54,6 +54,10 @@ class TOKAMAK_EXPORT Buffer {
   bool isOwned() const { return stream_ != nullptr; }
   /// A caller's memory, which was wrapped or imported.
   bool isCallers() const { return is_callers_; }
+  /// A borrowed one that is kept for whatever lies at its address when it is used next: what calls failed to write there
+  /// does not concern that. To be said before the first call.
+  void standForAddress() { is_of_address_ = true; }
+  bool isOfAddress() const { return is_of_address_; }
   /// The stream that it was allocated on was synchronized: uses elsewhere need not wait for it.
   void settle() { is_settled_ = true; }
   /// A borrowed one stands for as many bytes of the same lender elsewhere from now on. Nobody else has it, and what
@@ -77,6 +81,7 @@ class TOKAMAK_EXPORT Buffer {
   std::shared_ptr<void> keeper_;
   bool is_read_only_ = false;
   bool is_callers_ = false;
+  bool is_of_address_ = false;
   // The tracker's, guarded by its lock.
   mutable bool is_settled_ = true;
   mutable bool is_written_by_calls_ = false;

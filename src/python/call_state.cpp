@@ -46,10 +46,11 @@ void CallState::put(const ArrayView& array, Tensor& place) {
   if (!array.isOnHost()) {
     place = Tensor::borrow(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes(),
                            MemoryKind::Device);
-    return;
+  } else {
+    place = Tensor::borrowHost(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes().data(),
+                               !array.is_writeable);
   }
-  place = Tensor::borrowHost(device_, array.data, array.dtype, array.sizesOfAxes(), array.stridesOfAxes().data(),
-                             !array.is_writeable);
+  place.buffer()->standForAddress();
 }
 
 }  // namespace tokamak::python

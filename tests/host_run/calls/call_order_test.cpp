@@ -1,11 +1,16 @@
 // The order of calls: whoever holds a piece of memory, by whatever handle and on whatever stream, finds it as if one
 // call ran after the other.
 #include <algorithm>
+#include <functional>
+#include <latch>
 #include <stdexcept>
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/hazard_tracker.h"
+#include "error_of.h"
 #include "host/sanitized_share.h"
 #include "host_run/call_sequence.h"
 #include "host_run/program_text.h"
@@ -101,6 +106,58 @@ TEST(CallsOnWrappedMemory, ReturnWhenTheyAreDoneUnlessTheyHaveAStream) {
       [&] { it.bench.device.writeFlag(*std::shared_ptr<Stream>(it.bench.device.createStream()), &flag, 1); });
   EXPECT_EQ(*static_cast<const float*>(it.wrapped().hostDataToRead()), 1.0F + 12 * 21);
   opener.join();
+}
+
+// An allocator gives the address of one array to the next.
+TEST(CallsOnWrappedMemory, OfAnotherOwnerIsNotToldOfFailuresBefore) {
+  LongUpdate it;
+  Device& device = it.bench.device;
+  const std::shared_ptr<Stream> stream = device.createStream();
+  std::latch may_fail(1);
+  {
+    OrderedCall call(device);
+    const Tensor first = it.wrapped();
+    call.add(first, MemoryAccess::Write);
+    call.run(*stream, [&] {
+      device.callback(*stream, [&] {
+        may_fail.wait();
+        throw Error(ErrorCode::Device, "the first owner's");
+      });
+    });
+  }
+  const Tensor second = it.wrapped();
+  may_fail.count_down();
+  EXPECT_EQ(*static_cast<const float*>(second.hostDataToRead()), 1.0F);
+  const RunValue inputs[] = {second};
+  it.executor->runWithInput(inputs);
+  EXPECT_EQ(it.memory.front(), 13.0F);
+  EXPECT_EQ(errorOf([&] { device.synchronize(*stream); }).message(), "the first owner's");
+}
+
+// Tensors that are kept for the next call stand for an address, whoever's array is there.
+TEST(CallsOnWrappedMemory, WhoseAddressIsKeptIsNotToldOfFailuresBefore) {
+  LongUpdate it;
+  Device& device = it.bench.device;
+  const std::shared_ptr<Stream> stream = device.createStream();
+  const auto write = [&](const Tensor& tensor, std::function<void()> body) {
+    OrderedCall call(device);
+    call.add(tensor, MemoryAccess::Write);
+    call.run(*stream, [&] { device.callback(*stream, std::move(body)); });
+  };
+  const Tensor kept = it.wrapped();
+  kept.buffer()->standForAddress();
+  write(kept, [] {});
+  {
+    const Tensor first = it.wrapped();
+    write(first, [] { throw Error(ErrorCode::Device, "the first owner's"); });
+    EXPECT_EQ(errorOf([&] { device.synchronize(*stream); }).message(), "the first owner's");
+    EXPECT_THAT(errorOf([&] { it.wrapped().hostDataToRead(); }).message(), testing::HasSubstr("the first owner's"));
+  }
+  const Tensor second = it.wrapped();
+  EXPECT_EQ(*static_cast<const float*>(second.hostDataToRead()), 1.0F);
+  const RunValue inputs[] = {second};
+  it.executor->runWithInput(inputs);
+  EXPECT_EQ(it.memory.front(), 13.0F);
 }
 
 TEST(CallsOnWrappedMemory, OfPartsThatOverlapAreOrdered) {
