@@ -54,8 +54,8 @@ class TOKAMAK_EXPORT Buffer {
   bool isOwned() const { return stream_ != nullptr; }
   /// A caller's memory, which was wrapped or imported.
   bool isCallers() const { return is_callers_; }
-  /// A borrowed one that is kept for whatever lies at its address when it is used next: what calls failed to write there
-  /// does not concern that. To be said before the first call.
+  /// A borrowed one that is kept for whatever lies at its address when it is used next: what calls failed to write
+  /// there does not concern that. To be said before the first call.
   void standForAddress() { is_of_address_ = true; }
   bool isOfAddress() const { return is_of_address_; }
   /// The stream that it was allocated on was synchronized: uses elsewhere need not wait for it.
