@@ -272,8 +272,8 @@ bool HazardTracker::isOver(const TrackedMemory& memory) try {
 void HazardTracker::forgetFailures(TrackedMemory& memory) try {
   if (memory.buffers > memory.of_addresses) return;
   for (TrackedMemory::Entry& entry : memory.entries) {
-    const bool is_over = entry.point->isIssued() && device_.isDone(entry.point->event());
-    entry.is_order_only = entry.is_order_only || is_over || memory.buffers == 0;
+    const bool is_alone = entry.is_order_only || memory.buffers == 0;
+    entry.is_order_only = is_alone || (entry.point->isIssued() && device_.isDone(entry.point->event()));
   }
 } catch (const Error&) {  // of a lost device
 }
