@@ -268,14 +268,18 @@ bool HazardTracker::isOver(const TrackedMemory& memory) try {
 }
 
 // Nobody holds what was there but for its address: an array that comes now is another one, whose bytes are there,
-// whatever a call before it did not write. Of calls under way it is not known yet.
-void HazardTracker::forgetFailures(TrackedMemory& memory) try {
+// whatever calls before it did not write, once they are over.
+void HazardTracker::forgetFailures(TrackedMemory& memory) {
   if (memory.buffers > memory.of_addresses) return;
-  for (TrackedMemory::Entry& entry : memory.entries) {
-    const bool is_alone = entry.is_order_only || memory.buffers == 0;
-    entry.is_order_only = is_alone || (entry.point->isIssued() && device_.isDone(entry.point->event()));
-  }
-} catch (const Error&) {  // of a lost device
+  const auto isOver = [&](const CallPoint& point) {
+    try {
+      return point.isIssued() && device_.isDone(point.event());
+    } catch (const Error&) {  // of a lost device
+      return false;
+    }
+  };
+  for (TrackedMemory::Entry& entry : memory.entries)
+    entry.is_order_only = entry.is_order_only || memory.buffers == 0 || isOver(*entry.point);
 }
 
 void HazardTracker::sweep() {

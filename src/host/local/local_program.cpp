@@ -463,7 +463,7 @@ class LocalProgram {
     local.buffer = tensors_.tensor(op.buffer);
     local.peer = tensors_.scalar(op.peer);
     posted_.insert(op.number);
-    list.push_back(program_->appendOp(std::move(local)));
+    list.push_back(program_->appendOp(local));
   }
 
   CommunicatorBackend backendOf(CommunicatorBackend named) const { return backend_.value_or(named); }

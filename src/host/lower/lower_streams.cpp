@@ -39,6 +39,7 @@
 #include "ir/ops/math/load_store_op.h"
 #include "ir/ops/math/pad_op.h"
 #include "ir/ops/math/reshape_op.h"
+#include "symbolic/scalar_simplifier.h"
 
 namespace tokamak {
 
