@@ -18,6 +18,7 @@
 #include "base/require.h"
 #include "dist/open_communicator.h"
 #include "dist/sockets/bootstrap.h"
+#include "ir/ops/host/communication.h"
 #include "jit/open_device.h"
 #include "python/compile_watch.h"
 #include "python/definition.h"

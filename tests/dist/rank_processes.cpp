@@ -47,14 +47,17 @@ int64_t freePort() {
   const int64_t last = first_of_range > 12'000 && first_of_range < 32'768 ? first_of_range : 32'768;
   std::random_device random;
   std::uniform_int_distribution<int64_t> ports(10'000, last - 1);
-  while (true) {
-    const int64_t port = ports(random);
+  const auto isFree = [](int64_t port) {
     try {
       listenAt(port);
-      return port;
-    } catch (const Error&) {  // taken
+      return true;
+    } catch (const Error&) {
+      return false;
     }
-  }
+  };
+  int64_t port = ports(random);
+  while (!isFree(port)) port = ports(random);
+  return port;
 }
 
 }  // namespace tokamak

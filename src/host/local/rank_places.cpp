@@ -69,9 +69,9 @@ void RankPlaces::addResults(const Expr& expr) {
 
 void RankPlaces::insert(const TensorView* tensor, const Places& places) {
   if (places.empty()) return;
-  const Places added = places;  // which may be those of the same tensor
   Places& own = places_[named(tensor)];
-  for (Scalar* place : added)
+  if (&own == &places) return;
+  for (Scalar* place : places)
     if (std::ranges::find(own, place) == own.end()) own.push_back(place);
 }
 

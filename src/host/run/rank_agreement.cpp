@@ -146,7 +146,7 @@ bool requireAgreement(TeamCommunicator& team, Device& device, const std::string&
   std::string said = fmt::format("{}: its ranks do not run the same: {}", program, joined(list, "; "));
   if (needs_equal_chunks)
     said += "; parts of several sizes do not tell the whole extent: give it as a number, or as a scalar input";
-  throw CommunicationError(CommunicationFault::Mismatch, differs, std::move(said));
+  throw CommunicationError(CommunicationFault::Mismatch, differs, said);
 }
 
 }  // namespace tokamak
