@@ -7,15 +7,12 @@
 #include "base/text.h"
 #include "dist/mpi/mpi_communicator.h"
 #include "dist/mpi/mpi_work.h"
-#include "dist/operation_texts.h"
 
 namespace tokamak {
 
 namespace {
 
 constexpr size_t kBytesPerMessage = size_t{1} << 26U;
-
-Breakage deathOf(int64_t rank) { return {CommunicationFault::Died, rank, fmt::format("rank {} died", rank)}; }
 
 }  // namespace
 
@@ -25,8 +22,7 @@ MpiJob::MpiJob(std::shared_ptr<MpiWorld> world, std::shared_ptr<Device> device, 
       device_(std::move(device)),
       log_(std::make_shared<OperationLog>(world_->rank(), ranks, options.operations)),
       timeout_(options.timeout),
-      gone_(static_cast<size_t>(ranks)),
-      dead_before_(static_cast<size_t>(ranks)),
+      gone_(ranks),
       is_silent_(static_cast<size_t>(ranks)) {
   const std::lock_guard lock(world_->mutex());
   key_ = world_->nextJob(ranks);
@@ -89,7 +85,7 @@ std::vector<std::vector<std::byte>> MpiJob::exchange(std::string_view tag, std::
   const auto isOver = [&] {
     if (here.breakage || findMissing() == here.given.end()) return true;
     // What somebody gave before he went is there already.
-    here.breakage = whyGone(ranks);
+    here.breakage = gone_.why(ranks, ranks);
     return here.breakage.has_value();
   };
   if (!world_->waitUntil(lock, deadline, MpiWait::Message, isOver)) {
@@ -111,14 +107,14 @@ std::vector<int64_t> MpiJob::alive(std::span<const int64_t> ranks) const {
   const std::lock_guard lock(world_->mutex());
   std::vector<int64_t> alive;
   for (const int64_t rank : ranks)
-    if (!gone_[static_cast<size_t>(rank)]) alive.push_back(rank);
+    if (!gone_.isGone(rank)) alive.push_back(rank);
   return alive;
 }
 
 std::shared_ptr<TeamState> MpiJob::stateOf(std::span<const int64_t> ranks, int64_t epoch) {
   const std::lock_guard lock(world_->mutex());
   if (std::ranges::any_of(ranks, [&](int64_t rank) { return is_silent_[static_cast<size_t>(rank)] != 0; }))
-    raiseOf(*whyGone(ranks));
+    raiseOf(*gone_.why(ranks, ranks));
   const EpochTables<MpiTeamTable>::Key key = {{ranks.begin(), ranks.end()}, epoch};
   tables_.reach(key);
   return tableAt(key);
@@ -136,20 +132,6 @@ std::shared_ptr<MpiTeamTable> MpiJob::tableAt(const EpochTables<MpiTeamTable>::K
 std::shared_ptr<const Work> MpiJob::workOf(const std::shared_ptr<TeamState>& team,
                                            std::span<const CommunicationRequest> group) {
   return std::make_shared<MpiWork>(shared_from_this(), std::static_pointer_cast<MpiTeamTable>(team), group);
-}
-
-// A death comes first: others may have left because of it, and have seen it before this rank does.
-std::optional<Breakage> MpiJob::whyGone(std::span<const int64_t> ranks) const {
-  std::optional<Breakage> first;
-  for (const int64_t rank : ranks) {
-    const auto& gone = gone_[static_cast<size_t>(rank)];
-    if (!gone) continue;
-    if (gone->fault == CommunicationFault::Died) return gone;
-    for (const int64_t dead : dead_before_[static_cast<size_t>(rank)])
-      if (positionOf(ranks, dead) >= 0) return deathOf(dead);
-    if (!first) first = gone;
-  }
-  return first;
 }
 
 void MpiJob::tellAll(const MpiMessageWriter& message) {
@@ -230,9 +212,7 @@ void MpiJob::receiveExchange(int64_t rank, MpiMessageReader& message) {
 
 void MpiJob::noteLeaving(int64_t rank, std::span<const int64_t> dead) {
   for (const int64_t one : dead) world_->hearOfDeath(one);
-  dead_before_[static_cast<size_t>(rank)].assign(dead.begin(), dead.end());
-  std::optional<Breakage>& gone = gone_[static_cast<size_t>(rank)];
-  if (!gone) gone = {CommunicationFault::Left, rank, leftText(rank, dead)};
+  gone_.noteLeft(rank, dead);
 }
 
 void MpiJob::noteLeft(int64_t rank) {
@@ -250,8 +230,7 @@ void MpiJob::noteDeath(int64_t rank) {
     table->noteDeath(rank);
     if (text.empty()) text = table->breakage().text;
   }
-  Breakage& gone = gone_[static_cast<size_t>(rank)].emplace(deathOf(rank));
-  if (!text.empty()) gone.text = std::move(text);
+  gone_.noteDeath(rank, std::move(text));
 }
 
 }  // namespace tokamak

@@ -15,6 +15,7 @@
 
 #include "dist/communication_error.h"
 #include "dist/epoch_tables.h"
+#include "dist/gone_ranks.h"
 #include "dist/job_end.h"
 #include "dist/mpi/mpi_team_table.h"
 #include "dist/mpi/mpi_world.h"
@@ -39,7 +40,7 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   CommunicatorBackend backend() const override { return CommunicatorBackend::MPI; }
   const std::shared_ptr<OperationLog>& log() const override { return log_; }
   int64_t rank() const override { return world_->rank(); }
-  int64_t size() const override { return static_cast<int64_t>(gone_.size()); }
+  int64_t size() const override { return gone_.size(); }
 
   std::vector<std::vector<std::byte>> exchange(std::string_view tag, std::span<const int64_t> ranks,
                                                std::span<const std::byte> bytes) override;
@@ -70,7 +71,6 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   void give(const ExchangesKey& key, int64_t number, std::span<const std::byte> bytes);
   void endExchange(const ExchangesKey& key, int64_t number, Exchange& exchange, Breakage breakage);
   std::shared_ptr<MpiTeamTable> tableAt(const EpochTables<MpiTeamTable>::Key& key);
-  std::optional<Breakage> whyGone(std::span<const int64_t> ranks) const;
   void receiveArrivals(int64_t rank, MpiMessageReader& message);
   void receiveExchange(int64_t rank, MpiMessageReader& message);
   void tellAll(const MpiMessageWriter& message);
@@ -81,9 +81,8 @@ class MpiJob final : public JobEnd, public MpiWorld::Listener, public std::enabl
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<OperationLog> log_;
   const std::chrono::milliseconds timeout_;
-  std::vector<std::optional<Breakage>> gone_;      // per rank: why it is
-  std::vector<std::vector<int64_t>> dead_before_;  // per rank: whose deaths it knew of when it left
-  std::vector<uint8_t> is_silent_;                 // per rank: its works are over
+  GoneRanks gone_;
+  std::vector<uint8_t> is_silent_;  // per rank: its works are over
   std::map<ExchangesKey, Exchanges> exchanges_;
   EpochTables<MpiTeamTable> tables_;
   MpiJobKey key_;

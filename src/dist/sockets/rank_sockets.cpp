@@ -16,7 +16,6 @@
 #include "base/start_threads.h"
 #include "base/text.h"
 #include "dist/communication_request.h"
-#include "dist/operation_texts.h"
 #include "dist/sockets/message.h"
 
 namespace tokamak {
@@ -34,10 +33,6 @@ std::string systemId() {
   return id + std::string(network.data(), length > 0 ? static_cast<size_t>(length) : 0);
 }
 
-Breakage goneBecauseOf(CommunicationFault fault, int64_t rank) {
-  return {fault, rank, fmt::format("rank {} {}", rank, fault == CommunicationFault::Left ? "left the job" : "died")};
-}
-
 int64_t randomToken() {
   std::random_device device;
   return static_cast<int64_t>((uint64_t{device()} << 32U) | device());
@@ -50,6 +45,7 @@ RankSockets::RankSockets(Bootstrap& bootstrap, std::chrono::milliseconds timeout
       timeout_(timeout),
       listener_(listener),
       peers_(static_cast<size_t>(bootstrap.size())),
+      gone_(bootstrap.size()),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   connectAll(bootstrap);
   thread_ = startThread("rank sockets", [this] { run(); });
@@ -199,9 +195,8 @@ void RankSockets::handleFrame(int64_t rank, std::span<const std::byte> frame) {
 
 // The sockets of the dead ones tell of their deaths, too, but maybe later, and behind what those said before.
 void RankSockets::receiveLeaving(int64_t rank, std::span<const std::byte> frame) {
-  Peer& peer = peers_[static_cast<size_t>(rank)];
-  peer.dead_before = MessageReader(frame).numbers();
-  if (!peer.gone) peer.gone = {CommunicationFault::Left, rank, leftText(rank, peer.dead_before)};
+  const std::vector<int64_t> dead = MessageReader(frame).numbers();
+  gone_.noteLeft(rank, dead);
 }
 
 void RankSockets::receiveExchange(Kind kind, int64_t rank, std::span<const std::byte> frame) {
@@ -227,7 +222,7 @@ void RankSockets::noteClosed(int64_t rank) {
     Peer& peer = peers_[static_cast<size_t>(rank)];
     peer.is_open = false;
     is_death = !peer.has_left;
-    if (is_death) peer.gone = goneBecauseOf(CommunicationFault::Died, rank);
+    if (is_death) gone_.noteDeath(rank);
     changed_.notify_all();
   }
   if (is_death) listener_.noteDeath(rank);
@@ -265,29 +260,11 @@ void RankSockets::tell(int64_t rank, std::span<const std::byte> message) {
 
 void RankSockets::leave() {
   const std::lock_guard lock(mutex_);
-  std::vector<int64_t> dead;
-  for (int64_t other = 0; other < size(); ++other) {
-    const auto& gone = peers_[static_cast<size_t>(other)].gone;
-    if (gone && gone->fault == CommunicationFault::Died) dead.push_back(other);
-  }
+  const std::vector<int64_t> dead = gone_.dead();
   MessageWriter message;
   message.add(std::span<const int64_t>(dead));
   for (int64_t other = 0; other < size(); ++other)
     if (other != rank_) tellLocked(other, Kind::Leaving, message.bytes());
-}
-
-// A death comes first: others may have left because of it.
-std::optional<Breakage> RankSockets::whyGone(std::span<const int64_t> ranks, std::span<const int64_t> members) const {
-  std::optional<Breakage> first;
-  for (const int64_t rank : ranks) {
-    const Peer& peer = peers_[static_cast<size_t>(rank)];
-    if (!peer.gone) continue;
-    if (peer.gone->fault == CommunicationFault::Died) return peer.gone;
-    for (const int64_t dead : peer.dead_before)
-      if (positionOf(members, dead) >= 0) return goneBecauseOf(CommunicationFault::Died, dead);
-    if (!first) first = peer.gone;
-  }
-  return first;
 }
 
 std::vector<std::vector<std::byte>> RankSockets::exchange(std::string_view tag, std::span<const int64_t> ranks,
@@ -314,7 +291,7 @@ std::vector<std::vector<std::byte>> RankSockets::exchange(std::string_view tag, 
     std::vector<int64_t> missing;
     for (size_t i = 0; i < ranks.size(); ++i)
       if (!here.given[i]) missing.push_back(ranks[i]);
-    here.breakage = whyGone(missing, ranks);
+    here.breakage = gone_.why(missing, ranks);
     return here.breakage.has_value();
   };
   if (!changed_.wait_until(lock, deadline, isOver)) {
@@ -336,19 +313,19 @@ std::vector<int64_t> RankSockets::alive(std::span<const int64_t> ranks) const {
   const std::lock_guard lock(mutex_);
   std::vector<int64_t> alive;
   for (const int64_t rank : ranks)
-    if (!peers_[static_cast<size_t>(rank)].gone) alive.push_back(rank);
+    if (!gone_.isGone(rank)) alive.push_back(rank);
   return alive;
 }
 
 void RankSockets::requireHere(std::span<const int64_t> ranks) const {
   const std::lock_guard lock(mutex_);
-  if (const auto gone = whyGone(ranks, ranks)) raiseOf(*gone);
+  if (const auto reason = gone_.why(ranks, ranks)) raiseOf(*reason);
 }
 
 void RankSockets::noteGone(CommunicationFault fault, int64_t rank) {
   const std::lock_guard lock(mutex_);
-  std::optional<Breakage>& gone = peers_[static_cast<size_t>(rank)].gone;
-  if (!gone) gone = goneBecauseOf(fault, rank);
+  if (!gone_.isGone(rank) && fault == CommunicationFault::Left) gone_.noteLeft(rank, {});
+  if (!gone_.isGone(rank)) gone_.noteDeath(rank);
   changed_.notify_all();
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/home_process.h"
 #include "dist/communication_error.h"
+#include "dist/gone_ranks.h"
 #include "dist/sockets/bootstrap.h"
 #include "dist/sockets/socket.h"
 
@@ -68,9 +69,7 @@ class RankSockets {
     FileDescriptor socket;
     std::vector<std::byte> received;  // of frames that are not complete
     std::vector<std::byte> unsent;
-    std::optional<Breakage> gone;      // why it is
-    std::vector<int64_t> dead_before;  // whose deaths it knew of when it left
-    bool has_left = false;             // it said so: its connection may close
+    bool has_left = false;  // it said so: its connection may close
     bool is_open = true;
   };
   struct Exchange {
@@ -96,7 +95,6 @@ class RankSockets {
   void tellLocked(int64_t rank, Kind kind, std::span<const std::byte> bytes);
   static void flush(Peer& peer);
   void wake();
-  std::optional<Breakage> whyGone(std::span<const int64_t> ranks, std::span<const int64_t> members) const;
 
   const int64_t rank_;
   const std::chrono::milliseconds timeout_;
@@ -105,6 +103,7 @@ class RankSockets {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Peer> peers_;
+  GoneRanks gone_;
   std::map<ExchangesKey, Exchanges> exchanges_;
   bool is_ending_ = false;
   FileDescriptor wake_;
