@@ -271,7 +271,7 @@ bool HazardTracker::isOver(const TrackedMemory& memory) try {
 // whatever calls before it did not write, once they are over.
 void HazardTracker::forgetFailures(TrackedMemory& memory) {
   if (memory.buffers > memory.of_addresses) return;
-  const auto isOver = [&](const CallPoint& point) {
+  const auto isDone = [&](const CallPoint& point) {
     try {
       return point.isIssued() && device_.isDone(point.event());
     } catch (const Error&) {  // of a lost device
@@ -279,7 +279,7 @@ void HazardTracker::forgetFailures(TrackedMemory& memory) {
     }
   };
   for (TrackedMemory::Entry& entry : memory.entries)
-    entry.is_order_only = entry.is_order_only || memory.buffers == 0 || isOver(*entry.point);
+    entry.is_order_only = entry.is_order_only || memory.buffers == 0 || isDone(*entry.point);
 }
 
 void HazardTracker::sweep() {
