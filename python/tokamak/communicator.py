@@ -18,8 +18,8 @@ Exchange = Callable[[bytes], Iterable[bytes]]
 
 class Communicator:
     """One rank of a job: what MultiDeviceExecutor communicates through. Communicator.local(), .mpi(), .nccl() and
-    .peer() make them. A rank leaves its job when its communicator and all executors over it are gone; ranks that wait for
-    it then get a CommunicationError.
+    .peer() make them. A rank leaves its job when its communicator and all executors over it are gone; ranks that wait
+    for it then get a CommunicationError.
 
     Any threads may use one side by side. A process that was forked makes its own."""
 

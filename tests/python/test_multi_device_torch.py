@@ -74,7 +74,8 @@ import os
 import torch.distributed
 from tokamak.communicator import _bootstrap_of
 
-torch.distributed.init_process_group("gloo", init_method=os.environ["STORE"], rank=int(os.environ["RANK"]), world_size=2)
+rank = int(os.environ["RANK"])
+torch.distributed.init_process_group("gloo", init_method=os.environ["STORE"], rank=rank, world_size=2)
 group = torch.distributed.group.WORLD
 bootstrap = _bootstrap_of("nccl", group, None, None, 60.0)
 assert (bootstrap.rank, bootstrap.size) == (group.rank(), group.size())
